@@ -31,13 +31,14 @@ fuzz_target!(|data: &[u8]| {
     RUNTIME.block_on(async {
         let writer = Writer::new(Arc::new(MemoryStore::default()));
         let namespaces = registry::builtin().get("", "v1", "namespaces").expect("there are namespaces");
-        let cluster = Call { resource: namespaces, subresource: None, namespace: None, name: None };
+        let cluster =
+            Call { resource: namespaces, subresource: None, namespace: None, name: None, user: &user };
         let namespace = json!({"metadata": {"name": "default"}});
-        let made = writer.create(&cluster, namespace, &WriteOptions::default(), &user).await;
+        let made = writer.create(&cluster, namespace, &WriteOptions::default()).await;
         made.expect("a namespace can be created");
 
         let namespace = resource.is_namespaced().then_some("default");
-        let one = Call { resource, subresource: None, namespace, name: Some("a") };
+        let one = Call { resource, subresource: None, namespace, name: Some("a"), user: &user };
         for line in rest.split(|byte| *byte == b'\n') {
             let [how, body @ ..] = line else { continue };
             let options = |manager: &str, force| WriteOptions {
@@ -49,13 +50,12 @@ fuzz_target!(|data: &[u8]| {
                 b'f' => check_set(body),
                 b'p' => {
                     let options = options("patcher", false);
-                    let _ = writer.patch(&one, PatchType::Merge, body.to_vec().into(), &options, &user).await;
+                    let _ = writer.patch(&one, PatchType::Merge, body.to_vec().into(), &options).await;
                 }
                 bits => {
                     let manager = ["a", "b", "kubectl"][usize::from(bits >> 1) % 3];
                     let options = options(manager, bits & 1 == 1);
-                    let apply =
-                        || writer.patch(&one, PatchType::Apply, body.to_vec().into(), &options, &user);
+                    let apply = || writer.patch(&one, PatchType::Apply, body.to_vec().into(), &options);
                     // What creates an object is undone in part where the server adds to it, and of one that
                     // nobody owns anything of, the next apply is the first.
                     let _ = apply().await;

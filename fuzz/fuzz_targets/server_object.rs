@@ -38,13 +38,14 @@ fuzz_target!(|data: &[u8]| {
         let writer = Writer::new(Arc::new(MemoryStore::default()));
         let (user, options) = (User::default(), WriteOptions::default());
         let namespaces = registry::builtin().get("", "v1", "namespaces").expect("there are namespaces");
-        let cluster = Call { resource: namespaces, subresource: None, namespace: None, name: None };
+        let cluster =
+            Call { resource: namespaces, subresource: None, namespace: None, name: None, user: &user };
         let namespace = json!({"metadata": {"name": "default"}});
-        writer.create(&cluster, namespace, &options, &user).await.expect("a namespace can be created");
+        writer.create(&cluster, namespace, &options).await.expect("a namespace can be created");
 
         let namespace = resource.is_namespaced().then_some("default");
-        let all = Call { resource, subresource: None, namespace, name: None };
-        let Ok(written) = writer.create(&all, decoded.value, &options, &user).await else { return };
+        let all = Call { resource, subresource: None, namespace, name: None, user: &user };
+        let Ok(written) = writer.create(&all, decoded.value, &options).await else { return };
         let Answer::Stored(stored) = written.answer else { return };
         let value: Value =
             serde_json::from_slice(&stored.object().encoded.body).expect("what is stored is JSON");
@@ -53,13 +54,13 @@ fuzz_target!(|data: &[u8]| {
 
         let name = stored.object().head.key().name().to_owned();
         let one = Call { name: Some(&name), ..all };
-        if let Ok(again) = writer.update(&one, value, &options, &user).await
+        if let Ok(again) = writer.update(&one, value, &options).await
             && let Answer::Stored(again) = again.answer
         {
             assert_eq!(again.object().head.version(), stored.object().head.version(), "of {kind:?}");
         }
         let form = [PatchType::Json, PatchType::Merge, PatchType::Strategic][usize::from(*form) % 3];
-        let _ = writer.patch(&one, form, patch.to_vec().into(), &options, &user).await;
+        let _ = writer.patch(&one, form, patch.to_vec().into(), &options).await;
         let _ = writer.delete(&one, &DeleteOptions::default()).await;
     });
 });

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use watchkeeper_cache::{InformerFactory, Keep};
+use watchkeeper_cache::InformerFactory;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference, ServerSink};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference, ServerSink};
 use watchkeeper_controller::leader::{Elector, Lease};
-use watchkeeper_controller::{Action, Controller, Finalizer, Finalizing, Manager, Request};
+use watchkeeper_controller::{Action, Controller, Error, Finalizer, Finalizing, Manager};
 use watchkeeper_core::Collection;
 use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::Kind;
@@ -33,33 +33,36 @@ fn finalizers(map: &Value) -> Vec<&str> {
     map["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
+/// Runs the finalizer on maps with a label, and sends each step.
+async fn finalize(
+    map: Arc<Value>,
+    context: Arc<(Finalizer<Value>, mpsc::Sender<String>)>,
+) -> Result<Action, Error> {
+    if map["metadata"]["labels"]["ours"] != "yes" {
+        return Ok(Action::await_change());
+    }
+    let (finalizer, sender) = &*context;
+    finalizer
+        .run(map, |step| async move {
+            let step = match step {
+                Finalizing::Apply(map) => format!("apply {:?}", finalizers(&map)),
+                Finalizing::Cleanup(map) => format!("cleanup {:?}", finalizers(&map)),
+            };
+            sender.send(step).await?;
+            Ok(Action::await_change())
+        })
+        .await
+}
+
 /// A controller that puts a finalizer on maps and takes it off: what it was told to do, with what it has seen.
 async fn finalizes(client: &Client) {
     let maps = objects(client, "", "configmaps", "ConfigMap");
     let factory = InformerFactory::new(client.clone());
     let informer = factory.informer(&Collection::CONFIG_MAPS.namespace(NAMESPACE));
-    let finalizer = Finalizer::new("example.com/ours", &maps, informer.store());
-    let (told, mut hears) = mpsc::channel(100);
-    let reader = informer.reader::<Value>(Keep::Encoded);
+    let finalizer = Finalizer::new("example.com/ours", &maps);
+    let (sender, mut steps) = mpsc::channel(100);
     let mut manager = Manager::new(&factory);
-    manager.add(Controller::new("maps", &informer), move |request: Request| {
-        let (finalizer, reader, told) = (finalizer.clone(), reader.clone(), told.clone());
-        async move {
-            let Some(map) = reader.get(request.key())? else { return Ok(Action::Done) };
-            if map["metadata"]["labels"]["ours"] != "yes" {
-                return Ok(Action::Done);
-            }
-            let act = |what: Finalizing<Value>| async move {
-                let what = match what {
-                    Finalizing::Apply(map) => format!("apply {:?}", finalizers(&map)),
-                    Finalizing::Cleanup(map) => format!("cleanup {:?}", finalizers(&map)),
-                };
-                told.send(what).await.unwrap();
-                Ok(Action::Done)
-            };
-            finalizer.run(&request, map, act).await
-        }
-    });
+    manager.add(Controller::new("maps", &informer), finalize, Arc::new((finalizer, sender)));
     let story = async {
         for others in [json!([]), json!(["example.com/other"])] {
             let map = json!({
@@ -70,11 +73,11 @@ async fn finalizes(client: &Client) {
             let mut names: Vec<&str> = finalizers(&map);
             names.push("example.com/ours");
             let (apply, cleanup) = (format!("apply {names:?}"), format!("cleanup {names:?}"));
-            assert_eq!(hears.recv().await.as_ref(), Some(&apply));
+            assert_eq!(steps.recv().await.as_ref(), Some(&apply));
             maps.delete("finalized", &Default::default()).await.unwrap();
-            let mut next = hears.recv().await.unwrap();
+            let mut next = steps.recv().await.unwrap();
             while next == apply {
-                next = hears.recv().await.unwrap(); // its own change came back before the map went
+                next = steps.recv().await.unwrap(); // its own change came back before the map went
             }
             assert_eq!(next, cleanup);
             if names.len() > 1 {
@@ -103,12 +106,12 @@ async fn finalizes(client: &Client) {
 async fn records(client: &Client, about: &Reference) {
     for api in [EventApi::Core, EventApi::Events] {
         let component = format!("{api:?}").to_lowercase();
-        let (recorder, writer) = Recorder::new(ServerSink::new(client, api), api, &component);
+        let (recorder, writer) = EventRecorder::new(ServerSink::new(client, api), api, &component);
         for number in 0..12 {
-            recorder.record(about, Occurrence::warning("Many", number.to_string()).action("Trying"));
+            recorder.record(about, Event::warning("Many", number.to_string()).action("Trying"));
         }
         for _ in 0..3 {
-            recorder.record(about, Occurrence::normal("Again", "m").action("Trying").related(about));
+            recorder.record(about, Event::normal("Again", "m").action("Trying").related(about));
         }
         let stop = CancellationToken::new();
         stop.cancel();
@@ -138,7 +141,7 @@ async fn the_real_server_takes_finalizers_leases_and_events() {
     let client = client(&cluster);
     finalizes(&client).await;
 
-    let (recorder, writer) = Recorder::for_server(&client, "elections").await;
+    let (recorder, writer) = EventRecorder::for_server(&client, "elections").await;
     assert_eq!(writer.api(), EventApi::Events);
     let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
     for name in ["one", "two"] {

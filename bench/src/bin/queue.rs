@@ -16,10 +16,10 @@ use tokio::task::coop::consume_budget;
 use watchkeeper_bench::client::Spent;
 use watchkeeper_bench::queue::{Arguments, Job, Lateness, READY, Report, age, delay, key, sent};
 use watchkeeper_bench::server::Outcome;
-use watchkeeper_cache::{Informer, Keep};
+use watchkeeper_cache::Informer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::{Action, Controller, Request};
+use watchkeeper_controller::{Action, Controller};
 use watchkeeper_core::{Collection, ObjectKey, Sources as _};
 use watchkeeper_workqueue::WorkQueue;
 
@@ -116,30 +116,22 @@ async fn follow(arguments: Arguments) -> Outcome<Report> {
     let client = Client::new(&Config::load(&sources, &Overrides::default())?)?;
     let collection = Collection::CONFIG_MAPS;
     let objects = Informer::new(collection.kind().into(), client.source(&collection));
-    let reader = objects.reader::<ConfigMap>(Keep::Encoded);
     objects.start();
     objects.wait_until_ready().await;
-    let (tell, mut told) = mpsc::unbounded_channel();
-    let reconcile = {
-        let reader = Arc::new(reader);
-        move |request: Request| {
-            let (reader, tell) = (reader.clone(), tell.clone());
-            async move {
-                let found = reader.get(request.key()).ok().flatten();
-                if let Some(sent) = found.and_then(|found| sent(found.data.as_ref())) {
-                    let _ = tell.send(age(sent)); // nobody hears it when the job is done
-                }
-                Ok(Action::Done)
-            }
+    let (sender, mut ages) = mpsc::unbounded_channel();
+    let reconcile = |map: Arc<ConfigMap>, sender: Arc<mpsc::UnboundedSender<Duration>>| async move {
+        if let Some(sent) = sent(map.data.as_ref()) {
+            let _ = sender.send(age(sent)); // fails when the job is done
         }
+        Ok(Action::await_change())
     };
-    let running =
-        tokio::spawn(Controller::new("bench", &objects).run(reconcile, std::future::pending::<()>()));
+    let controller = Controller::new("bench", &objects);
+    let running = tokio::spawn(controller.run(reconcile, Arc::new(sender), std::future::pending::<()>()));
     println!("{READY}");
     let mut late: Vec<Duration> = Vec::new();
     let mut spent = Spent::now()?;
     while late.len() < arguments.keys
-        && let Some(one) = told.recv().await
+        && let Some(one) = ages.recv().await
     {
         if late.is_empty() {
             spent = Spent::now()?;

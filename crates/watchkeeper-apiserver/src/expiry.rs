@@ -1,20 +1,19 @@
-//! Expiry: events that have had their time.
+//! Expiry: deletes events after a time to live.
 //!
-//! From: the store, as a watcher of its events.
-//! To:   the store: a deletion a time, which watchers hear of like any other.
+//! Input: a watch of the events in the store.
+//! Output: deletions in the store, which watchers receive like any other.
 //!
-//! On the real server every write of an event gives it a new lease of etcd, so that an update prolongs it
-//! and an update that changes nothing does not; what holds an object otherwise, finalizers say, does not
-//! hold it against the end of its lease. So it is here. The real server shares a lease among the writes
-//! of a minute, so that an event can stay up to a twentieth longer there, a minute at most; here it goes
-//! on time.
+//! In kube-apiserver every write of an event attaches a new etcd lease: an update extends its life, an update without
+//! changes does not, and finalizers do not keep it. The same holds here. kube-apiserver shares a lease among the writes
+//! of a minute, so events may live up to a twentieth longer there (at most a minute); here they are deleted on time.
 //!
-//! How many events there are at once is bounded by nothing but the time that they have: a client that
-//! writes 1,000 a second has 3.6 million after an hour. What is kept here of each is its key and its time.
+//! The number of events is bounded only by their time to live: a client that writes 1,000 per second has 3.6 million
+//! after an hour. This task holds a key and a time for each.
 //!
-//! - E1: `due` has one entry for each event that is stored and known of, at the revision of its last
-//!   write. As all live equally long, the order of revisions is the order of ends.
-//! - E2: an event is deleted only at the revision that was known: who writes it meanwhile prolongs it.
+//! Invariants:
+//! - `expiry.E1`: `due` has one entry per known event, at the revision of its last write. All events live equally long,
+//!   so the order of revisions is the order of deadlines.
+//! - `expiry.E2`: an event is deleted only at the known revision: a concurrent write extends its life.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,22 +29,22 @@ use crate::store::{
     BoxWatch, Collection, Event, RangeQuery, Revision, Store, Stored, WatchQuery, WriteError,
 };
 
-/// How long an event stays after it was last written, unless somebody says otherwise.
+/// The default time to live of an event after its last write.
 pub const EVENT_TTL: Duration = Duration::from_secs(3600);
 
-/// The longest time, so that no clock overflows.
+/// The maximum time to live, so that adding it to a clock does not overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// Where the events of both groups are stored.
+/// The collection of the events of both groups.
 const EVENTS: &str = "events";
 
-/// How long it waits where the store cannot be reached.
+/// The delay before a retry after a failure of the store.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How many are deleted before others may go on.
+/// The maximum number of deletions before yielding.
 const BATCH: usize = 256;
 
-/// Reads the time that events are to have as the flag of the real server is read: `1h`, `90m`, `1h30m`.
+/// Parses a time to live like kube-apiserver's `--event-ttl`: `1h`, `90m`, `1h30m`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -56,7 +55,7 @@ const BATCH: usize = 256;
 /// ```
 ///
 /// # Errors
-/// What is wrong, in Go's words.
+/// Go's error message.
 pub fn parse_ttl(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
         (true, time) if !time.is_zero() => Err("events cannot be gone before they are there".to_owned()),
@@ -64,8 +63,7 @@ pub fn parse_ttl(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Deletes events as their time comes, until `stop` is cancelled. Those that are there at the beginning
-/// have all their time before them.
+/// Deletes expired events until `stop` is cancelled. Events that exist at the start get a full time to live.
 pub(crate) async fn expire_events(store: Arc<dyn Store>, ttl: Duration, stop: CancellationToken) {
     let ttl = ttl.min(LONGEST);
     let mut expiry = Expiry { store, collection: EVENTS.into(), ttl, due: BTreeMap::new() };
@@ -76,7 +74,7 @@ struct Expiry {
     store: Arc<dyn Store>,
     collection: Collection,
     ttl: Duration,
-    /// E1.
+    /// See `expiry.E1`.
     due: BTreeMap<Revision, (Instant, ObjectKey)>,
 }
 
@@ -91,7 +89,7 @@ impl Expiry {
         }
     }
 
-    /// Learns of what there is, and watches from there. What was known keeps its time.
+    /// Lists the events, and watches from there. Known events keep their deadline.
     async fn open(&mut self) -> Option<BoxWatch> {
         let range = self.store.range(RangeQuery::all(self.collection.clone())).await.ok()?;
         let mut known = std::mem::take(&mut self.due);
@@ -106,7 +104,7 @@ impl Expiry {
         self.store.watch(query).await.ok()
     }
 
-    /// Keeps up with the store and deletes what is due, until the watch ends: it broke, or was too slow.
+    /// Follows the watch and deletes what is due, until the watch breaks or lags behind.
     async fn follow(&mut self, watch: &mut BoxWatch) {
         loop {
             let next = self.due.first_key_value().map(|(_, (end, _))| *end);
@@ -119,7 +117,7 @@ impl Expiry {
             tokio::select! {
                 biased;
                 batch = watch.next() => match batch {
-                    Some(Ok(events)) => events.iter().for_each(|event| self.told(event)),
+                    Some(Ok(events)) => events.iter().for_each(|event| self.observe(event)),
                     Some(Err(_)) | None => return,
                 },
                 () = due => self.delete_due().await,
@@ -127,7 +125,7 @@ impl Expiry {
         }
     }
 
-    fn told(&mut self, event: &Event) {
+    fn observe(&mut self, event: &Event) {
         if let Some(previous) = event.previous() {
             self.due.remove(&previous.modified());
         }
@@ -140,14 +138,14 @@ impl Expiry {
         self.due.insert(stored.modified(), (Instant::now() + self.ttl, stored.key().clone()));
     }
 
-    /// Deletes what is due, a batch at most.
+    /// Deletes what is due, at most [`BATCH`] events.
     async fn delete_due(&mut self) {
         let now = Instant::now();
         for _ in 0..BATCH {
             let Some(entry) = self.due.first_entry().filter(|entry| entry.get().0 <= now) else { break };
             let (revision, (_, key)) = (*entry.key(), entry.get());
             match self.store.delete(&self.collection, key, Some(revision)).await {
-                // E2: gone, or written meanwhile, of which the watch tells.
+                // expiry.E2: deleted or written meanwhile, which the watch reports.
                 Ok(_) | Err(WriteError::Conflict { .. }) => drop(entry.remove()),
                 Err(_) => return sleep(RETRY).await,
             }
@@ -191,7 +189,7 @@ mod tests {
             range.items.iter().map(|stored| stored.key().name().to_owned()).collect()
         }
 
-        /// Lets the task do all that it can do by now.
+        /// Lets the task run until it waits.
         async fn settle(&self) {
             for _ in 0..10_000 {
                 tokio::task::yield_now().await;
@@ -211,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_event_goes_when_its_time_is_over_and_an_update_prolongs_it() {
+    async fn an_event_is_deleted_after_its_ttl_and_an_update_extends_it() {
         let world = World::start(HistoryLimits::default()).await;
         world.write(EVENTS, "old", "1").await;
         world.write(EVENTS, "renewed", "1").await;
@@ -230,26 +228,26 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watcher_is_told_of_the_end() {
+    async fn a_watcher_receives_the_deletion() {
         let world = World::start(HistoryLimits::default()).await;
         let after = world.store.current().await.unwrap();
         let query = WatchQuery { collection: EVENTS.into(), namespace: None, after };
         let mut watch = world.store.watch(query).await.unwrap();
         world.write(EVENTS, "a", "1").await;
         world.pass(TTL).await;
-        let mut told = Vec::new();
-        while told.len() < 2 {
+        let mut received = Vec::new();
+        while received.len() < 2 {
             let events = watch.next().await.unwrap().unwrap();
-            told.extend(
+            received.extend(
                 events.iter().map(|event| (event.key().name().to_owned(), event.current().is_some())),
             );
         }
-        assert_eq!(told, [("a".to_owned(), true), ("a".to_owned(), false)]);
+        assert_eq!(received, [("a".to_owned(), true), ("a".to_owned(), false)]);
         world.stop().await;
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_deleted_before_its_time_can_come_again_and_has_all_of_it() {
+    async fn an_event_that_is_created_again_gets_a_full_ttl() {
         let world = World::start(HistoryLimits::default()).await;
         world.write(EVENTS, "a", "1").await;
         world.pass(TTL - SECOND).await;
@@ -263,12 +261,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_history_that_is_too_short_to_follow_loses_no_event() {
+    async fn a_history_too_short_to_follow_loses_no_event() {
         let world = World::start(HistoryLimits { events: 4, ..Default::default() }).await;
         world.write(EVENTS, "first", "1").await;
         world.pass(SECOND).await;
         for number in 0..100 {
-            world.write(EVENTS, &format!("e{number}"), "1").await; // without a pause: the watch lags
+            world.write(EVENTS, &format!("e{number}"), "1").await; // without yielding: the watch lags
         }
         world.pass(TTL - SECOND).await;
         assert_eq!(world.names(EVENTS).await.len(), 100, "what was known keeps its time");
@@ -278,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_hundred_thousand_events_cost_an_entry_each_and_go() {
+    async fn a_hundred_thousand_events_take_one_entry_each_and_expire() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let mut expiry =
             Expiry { store: store.clone(), collection: EVENTS.into(), ttl: TTL, due: BTreeMap::new() };
@@ -292,10 +290,10 @@ mod tests {
         }
         let mut watch = expiry.open().await.unwrap();
         for _ in 0..5 {
-            put("e7".to_owned()).await; // one entry, however often it is written
+            put("e7".to_owned()).await; // one entry per event, not per write
         }
         for event in watch.next().await.unwrap().unwrap() {
-            expiry.told(&event);
+            expiry.observe(&event);
         }
         assert_eq!(expiry.due.len(), 100_000);
         tokio::time::advance(TTL).await;

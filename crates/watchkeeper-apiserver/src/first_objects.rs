@@ -1,4 +1,4 @@
-//! First objects: what is there before anybody has created anything.
+//! First objects: the objects of a new cluster.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -15,8 +15,8 @@ const ENDPOINT_SLICES: &str = "discovery.k8s.io/endpointslices";
 /// The namespaces that every cluster has.
 pub const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Creates what is not there yet: a store of one's own may have been used before. The `kubernetes` service and its
-/// endpoints always lead to `address`, where this server listens.
+/// Creates the objects that do not exist yet: the store may have been used before. The `kubernetes` service and its
+/// endpoints always point to `address`, where this server listens.
 pub(crate) async fn create(store: &dyn Store, address: SocketAddr) -> Result<(), StartError> {
     let now = Timestamp::now().to_string();
     let (ip, port) = (advertised(address.ip()), address.port());
@@ -53,7 +53,7 @@ pub(crate) async fn create(store: &dyn Store, address: SocketAddr) -> Result<(),
     Ok(())
 }
 
-/// Sets the values at these pointers: the server of a store that was used before may have listened elsewhere.
+/// Sets the values at these pointers: an earlier server of the store may have listened elsewhere.
 async fn replace<P: AsRef<str>>(
     store: &dyn Store,
     collection: &str,
@@ -82,8 +82,8 @@ async fn replace<P: AsRef<str>>(
     }
 }
 
-/// The address under which others find this server. One that listens on all addresses is found under the address of
-/// the default route, or else under the loopback.
+/// Returns the address to advertise. A server that listens on all addresses advertises that of the default route, or
+/// else loopback.
 fn advertised(ip: IpAddr) -> IpAddr {
     if !ip.is_unspecified() {
         return ip;
@@ -100,7 +100,7 @@ fn namespace(name: &str) -> Value {
     })
 }
 
-/// The classes of pods without which a cluster does not work.
+/// Returns the system priority classes.
 fn priority_classes() -> impl Iterator<Item = Value> {
     let classes = [
         (
@@ -125,7 +125,7 @@ fn priority_classes() -> impl Iterator<Item = Value> {
     })
 }
 
-/// Where the addresses of services come from.
+/// Returns the range of service addresses.
 fn network(now: &str) -> Value {
     json!({
         "metadata": {"name": "kubernetes"},
@@ -140,7 +140,7 @@ fn network(now: &str) -> Value {
     })
 }
 
-/// The server itself, as pods would find it.
+/// Returns the `kubernetes` service.
 fn service(port: u16) -> Value {
     json!({
         "metadata": {
@@ -162,8 +162,7 @@ fn service(port: u16) -> Value {
     })
 }
 
-/// Where the server listens, for those who read Endpoints. Nobody else may turn them into slices: see
-/// [`endpoint_slice`].
+/// Returns the `kubernetes` Endpoints, labelled so that no controller mirrors them to slices: see [`endpoint_slice`].
 fn endpoints(ip: IpAddr, port: u16) -> Value {
     json!({
         "metadata": {
@@ -178,7 +177,7 @@ fn endpoints(ip: IpAddr, port: u16) -> Value {
     })
 }
 
-/// The same, for those who read EndpointSlices.
+/// Returns the `kubernetes` EndpointSlice.
 fn endpoint_slice(ip: IpAddr, port: u16) -> Value {
     json!({
         "metadata": {

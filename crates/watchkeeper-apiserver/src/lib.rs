@@ -18,6 +18,8 @@
 //! | [`read`] | get, list and watch |
 //! | [`write`](mod@write) | create, update, patch and delete |
 //! | [`defaults`] | default values of fields |
+//! | `rules` | what the server does for each kind, a module per kind |
+//! | [`admission`] | plugins that complete or refuse a write |
 //! | `validate` | validation of objects |
 //! | [`store`] | versioned objects with watches, in memory or on disk: the crate `watchkeeper-store` |
 //! | [`registry`] | a table of the served resources, with their verbs, subresources and field selectors |
@@ -37,10 +39,10 @@
 //! `apiVersion`; conversion webhooks are not called.
 
 mod accounts;
+pub mod admission;
 pub mod api;
 pub mod apply;
 mod clock;
-mod convert;
 pub mod custom;
 pub mod defaults;
 pub mod discovery;
@@ -54,6 +56,7 @@ pub mod patch;
 pub mod print;
 pub mod read;
 pub mod registry;
+mod rules;
 pub mod server;
 pub mod size;
 mod validate;

@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_core::{Health, Status};
 
 use crate::accounts::StoredAccounts;
+use crate::admission::AdmissionPlugin;
 use crate::api::Api;
 use crate::first_objects;
 use crate::read::{StoreSource, StoreSources};
@@ -99,6 +100,7 @@ pub struct Builder {
     fault_endpoint: bool,
     connections: ConnectionLimits,
     requests: RequestLimits,
+    admission: Vec<Arc<dyn AdmissionPlugin>>,
 }
 
 /// The storage of a server.
@@ -193,6 +195,12 @@ impl Builder {
         self
     }
 
+    /// Appends a plugin to the admission chain: see [`admission`](crate::admission).
+    pub fn admission(mut self, plugin: impl AdmissionPlugin + 'static) -> Self {
+        self.admission.push(Arc::new(plugin));
+        self
+    }
+
     /// Starts the server (`server.S1`). If the future is dropped, nothing keeps running.
     ///
     /// # Errors
@@ -258,6 +266,7 @@ impl Builder {
             .authorizer(self.authorizer.clone())
             .kubelets(Kubelets::new(own.as_ref())?);
         let faults = Faults::default();
+        let api = self.admission.into_iter().fold(api, Api::admission);
         let api = api.faults(faults.clone(), self.fault_endpoint);
         let messages = api.messages().clone();
         tasks.spawn(every(FORGET_MESSAGES_EVERY, stop.clone(), move || messages.age()));
@@ -299,6 +308,7 @@ impl ApiServer {
             fault_endpoint: false,
             connections: ConnectionLimits::DEFAULT,
             requests: RequestLimits::DEFAULT,
+            admission: Vec::new(),
         }
     }
 

@@ -26,12 +26,12 @@ pub(crate) fn too_large() -> Status {
     Status::request_entity_too_large(format!("limit is {REQUEST_BYTES}"))
 }
 
-/// 413 where an object has more bytes than a request may have.
+/// 413 if an object is larger than [`REQUEST_BYTES`].
 pub(crate) fn check_request(bytes: usize) -> Result<(), Status> {
     if bytes > REQUEST_BYTES { Err(too_large()) } else { Ok(()) }
 }
 
-/// 500 where an object is too large for the store, in etcd's words.
+/// 500 if an object is too large for the store, with etcd's message.
 pub(crate) fn check_stored(resource: &Resource, object: &Unversioned) -> Result<(), Status> {
     let (before, after) = object.around_version();
     let json_bytes = before.len() + after.len();
@@ -48,7 +48,7 @@ pub(crate) fn check_stored(resource: &Resource, object: &Unversioned) -> Result<
     if bytes > STORED_BYTES { Err(unexplained("etcdserver: request is too large")) } else { Ok(()) }
 }
 
-/// How many more bytes defaults may add to an object.
+/// The number of bytes that defaults may still add to an object.
 #[derive(Debug)]
 pub(crate) struct Growth {
     left: u64,
@@ -73,7 +73,7 @@ impl Growth {
     }
 }
 
-/// How many bytes Go writes for a value: its encoder escapes what could be taken for HTML.
+/// Returns the length of a value in Go's JSON, which escapes HTML characters.
 pub(crate) fn json_bytes(value: &Value) -> u64 {
     struct Count(u64);
     impl io::Write for Count {
@@ -90,6 +90,6 @@ pub(crate) fn json_bytes(value: &Value) -> u64 {
     let mut count = Count(0);
     match serde_json::to_writer(&mut count, value) {
         Ok(()) => count.0,
-        Err(_) => u64::MAX, // a JSON value can always be written; if not, it is not copied
+        Err(_) => u64::MAX, // serialization cannot fail; if it did, nothing would be copied
     }
 }

@@ -1,10 +1,10 @@
-//! Clock: time between moments.
+//! Arithmetic on timestamps.
 
 use std::time::Duration;
 
 use watchkeeper_core::Timestamp;
 
-/// How long it is from one moment to a later one; `None` if it is not later.
+/// Returns the time from one moment to a later one, or `None` if it is not later.
 pub(crate) fn between(earlier: Timestamp, later: Timestamp) -> Option<Duration> {
     if later <= earlier {
         return None;
@@ -13,7 +13,7 @@ pub(crate) fn between(earlier: Timestamp, later: Timestamp) -> Option<Duration> 
     u64::try_from(nanos(later) - nanos(earlier)).ok().map(Duration::from_nanos)
 }
 
-/// So many seconds after a moment.
+/// Returns the moment `seconds` after another.
 pub(crate) fn after(moment: Timestamp, seconds: i32) -> Timestamp {
     Timestamp { seconds: moment.seconds.saturating_add(seconds.into()), ..moment }
 }

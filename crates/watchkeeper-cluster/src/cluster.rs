@@ -1,4 +1,4 @@
-//! Cluster: all controllers of a server, to start and to stop.
+//! Cluster: starts and stops all controllers of a server.
 
 use std::sync::Arc;
 
@@ -9,110 +9,110 @@ use watchkeeper_client::config::{Authorities, Authorization};
 use watchkeeper_client::transport::BuildError;
 use watchkeeper_client::{Client, Config};
 
-use crate::nodes::Fleet;
-use crate::pace::Pace;
-use crate::plane::Plane;
+use crate::context::ControllerContext;
+use crate::nodes::SimulatedNodes;
+use crate::timings::Timings;
 use crate::{
     accounts, deployment, endpoints, garbage, kubelet, namespace, nodes, protection, replica_set, root_ca,
     scheduler,
 };
 
-/// Why a cluster does not live.
+/// Why a cluster could not be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// A bug: the server says where it is.
-    #[error("the server's own address cannot be read")]
+    /// The server's own URL is invalid, which is a bug.
+    #[error("invalid server URL")]
     Address(#[from] http::uri::InvalidUri),
-    /// There is no client for the server.
-    #[error("there is no client for the server")]
+    /// The client could not be built.
+    #[error("failed to build a client for the server")]
     Client(#[from] BuildError),
 }
 
-/// No node of this name is simulated.
+/// There is no simulated node of this name.
 #[derive(Debug, thiserror::Error)]
-#[error("no node {name:?} is simulated")]
+#[error("simulated node {name:?} not found")]
 pub struct UnknownNode {
-    /// Its name.
+    /// The name.
     pub name: String,
 }
 
-/// How a cluster is to be.
+/// Settings of a cluster.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Builder {
     nodes: u32,
     nodes_only: bool,
-    pace: Pace,
+    timings: Timings,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { nodes: 3, nodes_only: false, pace: Pace::default() }
+        Self { nodes: 3, nodes_only: false, timings: Timings::default() }
     }
 }
 
 impl Builder {
-    /// How many nodes are simulated, `node-1` and so on: 3 unless said. Without any, pods wait until somebody else
-    /// brings a node and a kubelet.
+    /// Sets the number of simulated nodes, `node-1` and so on. Defaults to 3. With 0, pods stay pending until
+    /// a real node joins.
     pub fn nodes(mut self, count: u32) -> Self {
         self.nodes = count;
         self
     }
 
-    /// Only the scheduler and the simulated nodes, where a kube-controller-manager does the rest.
+    /// Runs only the scheduler and the simulated nodes, next to a kube-controller-manager that does the rest.
     pub fn nodes_only(mut self) -> Self {
         self.nodes_only = true;
         self
     }
 
-    /// How long everything takes.
-    pub fn pace(mut self, pace: Pace) -> Self {
-        self.pace = pace;
+    /// Sets how long everything takes.
+    pub fn timings(mut self, timings: Timings) -> Self {
+        self.timings = timings;
         self
     }
 
-    /// Starts all controllers for a server of this process.
+    /// Starts all controllers for a server in this process.
     ///
     /// # Errors
     /// See [`StartError`].
     pub async fn start(self, server: &ApiServer) -> Result<Cluster, StartError> {
         let client = Client::new(&config(server)?)?;
-        let plane = Plane::new(client, InformerFactory::new(server.sources()));
-        Ok(self.run(plane, server.ca_pem()))
+        let context = ControllerContext::new(client, InformerFactory::new(server.sources()));
+        Ok(self.run(context, server.ca_pem()))
     }
 
-    /// Starts all controllers for a server that is somewhere else. What it publishes of its authority is its own
-    /// business.
+    /// Starts all controllers for a remote server. Does not publish its CA bundle, which is that server's
+    /// job.
     pub fn attach(self, client: &Client) -> Cluster {
-        self.run(Plane::new(client.clone(), InformerFactory::new(client.clone())), None)
+        self.run(ControllerContext::new(client.clone(), InformerFactory::new(client.clone())), None)
     }
 
-    fn run(self, mut plane: Plane, authority: Option<&str>) -> Cluster {
+    fn run(self, mut context: ControllerContext, authority: Option<&str>) -> Cluster {
         if !self.nodes_only {
-            accounts::start(&mut plane);
-            root_ca::start(&mut plane, authority);
-            let departures = namespace::start(&mut plane);
-            garbage::start(&mut plane, departures);
-            replica_set::start(&mut plane);
-            deployment::start(&mut plane);
-            endpoints::start(&mut plane);
-            protection::start(&mut plane);
-            nodes::watch_over(&mut plane, &self.pace);
+            accounts::start(&mut context);
+            root_ca::start(&mut context, authority);
+            let departures = namespace::start(&mut context);
+            garbage::start(&mut context, departures);
+            replica_set::start(&mut context);
+            deployment::start(&mut context);
+            endpoints::start(&mut context);
+            protection::start(&mut context);
+            nodes::start_controllers(&mut context, &self.timings);
         }
-        let fleet = Arc::new(Fleet::new(self.nodes));
-        nodes::start(&mut plane, &fleet, &self.pace);
-        scheduler::start(&mut plane, &self.pace);
-        kubelet::start(&mut plane, &fleet, &self.pace);
-        plane.start();
-        Cluster { plane, fleet }
+        let simulated = Arc::new(SimulatedNodes::new(self.nodes));
+        nodes::start(&mut context, &simulated, &self.timings);
+        scheduler::start(&mut context, &self.timings);
+        kubelet::start(&mut context, &simulated, &self.timings);
+        context.start();
+        Cluster { context, simulated }
     }
 }
 
-/// What a client of this process needs to know of the server, to be its administrator.
+/// Returns a client configuration with administrator access to the server.
 ///
 /// # Errors
-/// Where the server's address is none, which it never is.
+/// Never in practice: only if the server's URL is invalid.
 pub fn config(server: &ApiServer) -> Result<Config, StartError> {
     let mut config = Config::new(server.url().parse::<Uri>()?);
     if let Some(pem) = server.ca_pem() {
@@ -124,36 +124,37 @@ pub fn config(server: &ApiServer) -> Result<Config, StartError> {
     Ok(config)
 }
 
-/// Controllers that are running.
+/// Running controllers.
 pub struct Cluster {
-    plane: Plane,
-    fleet: Arc<Fleet>,
+    context: ControllerContext,
+    simulated: Arc<SimulatedNodes>,
 }
 
 impl Cluster {
-    /// With everything that a cluster has.
+    /// Returns a builder with the default settings.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// A simulated node falls silent: it says nothing, and does nothing with its pods.
+    /// Makes a simulated node fail: it stops its heartbeat and ignores its pods.
     ///
     /// # Errors
-    /// If there is no such node.
+    /// Returns an error if there is no such node.
     pub fn lose_node(&self, name: &str) -> Result<(), UnknownNode> {
-        if self.fleet.lose(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
+        if self.simulated.lose(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
     }
 
-    /// A node that was lost goes on.
+    /// Recovers a node that was lost.
     ///
     /// # Errors
-    /// If there is no such node.
+    /// Returns an error if there is no such node.
     pub fn restore_node(&self, name: &str) -> Result<(), UnknownNode> {
-        if self.fleet.restore(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
+        if self.simulated.restore(name) { Ok(()) } else { Err(UnknownNode { name: name.to_owned() }) }
     }
 
-    /// Ends what is under way, and returns once everything has ended. If dropped instead, it is cut off.
+    /// Stops all controllers, and returns once running calls have finished. Dropping the cluster instead
+    /// aborts them.
     pub async fn stop(self) {
-        self.plane.stop().await;
+        self.context.stop().await;
     }
 }

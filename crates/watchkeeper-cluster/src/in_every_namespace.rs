@@ -1,22 +1,22 @@
-//! In every namespace: an object that is made again where somebody deletes it.
+//! Keeps one object in every namespace, and recreates it when it is deleted.
 
 use serde::Deserialize;
 use serde_json::Value;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::ObjectKey;
 
-use crate::plane::Plane;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{NAMESPACES, Resource};
 use crate::view::Meta;
 
-/// What every namespace is to have.
+/// The object that every namespace must have.
 pub(crate) struct InEveryNamespace {
     pub(crate) resource: Resource,
     pub(crate) name: &'static str,
-    /// The field that is put back where somebody changes it.
+    /// The field that is restored when it is changed.
     pub(crate) content: Option<&'static str>,
     pub(crate) object: Value,
 }
@@ -27,18 +27,18 @@ struct Namespace {
 }
 
 impl InEveryNamespace {
-    pub(crate) fn start(self, controller: &str, plane: &mut Plane) {
+    pub(crate) fn start(self, controller: &str, context: &mut ControllerContext) {
         let name = self.name;
-        let of_its_namespace = move |object: &watchkeeper_core::Object| {
+        let namespace_of = move |object: &watchkeeper_core::Object| {
             let key = object.head.key();
             let namespace = key.namespace().filter(|_| key.name() == name);
             namespace.map(ObjectKey::cluster).into_iter().collect()
         };
-        let controller = Controller::new(controller, &plane.informer(NAMESPACES))
-            .watches(&plane.informer(self.resource), of_its_namespace);
-        let namespaces = plane.reader(NAMESPACES);
-        let (objects, api) = (plane.reader(self.resource), plane.api(self.resource));
-        plane.run(controller, Keeper { wanted: self, namespaces, objects, api });
+        let controller = Controller::new(controller, &context.informer(NAMESPACES))
+            .watches(&context.informer(self.resource), namespace_of);
+        let namespaces = context.reader(NAMESPACES);
+        let (objects, api) = (context.reader(self.resource), context.api(self.resource));
+        context.run(controller, Keeper { wanted: self, namespaces, objects, api });
     }
 }
 
@@ -50,12 +50,12 @@ struct Keeper {
 }
 
 impl Reconcile for Keeper {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let namespace = request.key().name();
         let is_there =
-            self.namespaces.get(namespace)?.is_some_and(|namespace| !namespace.metadata.is_going());
+            self.namespaces.get(namespace)?.is_some_and(|namespace| !namespace.metadata.is_terminating());
         if !is_there {
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         }
         let present = self.objects.namespace(namespace).get(self.wanted.name)?;
         let api = self.api.clone().namespace(namespace);
@@ -65,10 +65,10 @@ impl Reconcile for Keeper {
                 api.create(&object, &WriteOptions::default()).await
             }
             Some(present) => {
-                let Some(field) = self.wanted.content else { return Ok(Action::Done) };
+                let Some(field) = self.wanted.content else { return Ok(Action::await_change()) };
                 let wanted = &self.wanted.object[field];
                 if present.get(&[field]) == Some(wanted) {
-                    return Ok(Action::Done);
+                    return Ok(Action::await_change());
                 }
                 let mut object = DynamicObject::clone(&present);
                 object.set(&[field], wanted.clone());
@@ -76,15 +76,15 @@ impl Reconcile for Keeper {
             }
         };
         match written {
-            Ok(object) => request.wrote(self.objects.store(), object.resource_version()),
-            // Somebody else was quicker: whatever changed comes back as a change.
-            Err(error) if is_overtaken(&error) => {}
+            Ok(_) => {}
+            // Another client wrote first: its change triggers the next call.
+            Err(error) if is_outdated(&error) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(Action::Done)
+        Ok(Action::await_change())
     }
 }
 
-fn is_overtaken(error: &RequestError) -> bool {
+fn is_outdated(error: &RequestError) -> bool {
     error.is_already_exists() || error.is_conflict() || error.is_not_found()
 }

@@ -1,10 +1,11 @@
-//! The living cluster: what makes an API server more than a store.
+//! The controllers, scheduler and simulated nodes that turn an API server into a cluster.
 //!
-//! From: a server, embedded or not.
-//! To:   objects that lead to others: namespaces get their accounts, deployments their pods, pods their nodes.
+//! Input: an API server, embedded or remote.
+//! Output: the objects that Kubernetes' own components would create: service accounts, pods of deployments,
+//! bindings, endpoints.
 //!
-//! Every controller is written as a user would write it: on [`watchkeeper_controller`], over one shared factory of
-//! informers, and with the same client.
+//! Every controller is written as a user would write it: with [`watchkeeper_controller`], one shared informer
+//! factory, and the ordinary client.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -21,28 +22,28 @@
 //! ```
 
 mod accounts;
-mod chance;
 mod claim;
 mod clock;
 mod cluster;
+mod context;
 mod deployment;
 mod endpoints;
 mod garbage;
 mod in_every_namespace;
+mod jitter;
 mod kubelet;
 mod namespace;
 mod nodes;
-mod pace;
-mod plane;
+mod timings;
+
 mod protection;
 mod replica_set;
 mod resource;
 mod root_ca;
 mod scheduler;
-mod telling;
+mod updater;
 mod view;
-mod whole;
 
 pub use cluster::{Builder, Cluster, StartError, UnknownNode, config};
 pub use kubelet::Script;
-pub use pace::Pace;
+pub use timings::Timings;

@@ -1,4 +1,4 @@
-//! Resources: those that the controllers read and write.
+//! The built-in resources that the controllers use.
 
 use watchkeeper_core::{Collection, GroupVersion};
 
@@ -35,12 +35,12 @@ impl Resource {
         GroupVersion { group: self.group.to_owned(), version: self.version.to_owned() }
     }
 
-    /// `v1`, `apps/v1`: what its objects say.
+    /// Returns the `apiVersion` of its objects, such as `v1` or `apps/v1`.
     pub(crate) fn api_version(self) -> String {
         self.group_version().to_string()
     }
 
-    /// All its objects.
+    /// Returns the collection of all its objects.
     pub(crate) fn collection(self) -> Collection {
         Collection::new(self.group, self.version, self.plural, self.kind).cluster_scoped(!self.is_namespaced)
     }

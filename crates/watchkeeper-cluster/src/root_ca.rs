@@ -1,16 +1,16 @@
-//! Root CA: every namespace has a config map that says who vouches for the server.
+//! Root CA: publishes the server's CA bundle as a ConfigMap in every namespace.
 
 use serde_json::json;
 
+use crate::context::ControllerContext;
 use crate::in_every_namespace::InEveryNamespace;
-use crate::plane::Plane;
 use crate::resource::CONFIG_MAPS;
 
-/// Where pods find it.
+/// Name of the ConfigMap, as in Kubernetes.
 const NAME: &str = "kube-root-ca.crt";
 
-/// Nothing is published of a server without TLS.
-pub(crate) fn start(plane: &mut Plane, pem: Option<&str>) {
+/// Does nothing for a server without TLS.
+pub(crate) fn start(context: &mut ControllerContext, pem: Option<&str>) {
     let Some(pem) = pem else { return };
     let description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints \
                        such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across \
@@ -22,5 +22,5 @@ pub(crate) fn start(plane: &mut Plane, pem: Option<&str>) {
         "data": {"ca.crt": pem},
     });
     InEveryNamespace { resource: CONFIG_MAPS, name: NAME, content: Some("data"), object: bundle }
-        .start("root-ca-certificate-publisher", plane);
+        .start("root-ca-certificate-publisher", context);
 }

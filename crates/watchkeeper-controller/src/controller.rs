@@ -1,4 +1,4 @@
-//! The controller.
+//! Controller: watches objects and runs the workers that reconcile them.
 
 use std::fmt;
 use std::future::Future;
@@ -15,85 +15,93 @@ use watchkeeper_metrics::{RegisterError, Registry};
 use watchkeeper_wire::FieldPath;
 use watchkeeper_workqueue::{Builder, RateLimiter, WorkQueue};
 
-use crate::Reconcile;
+use crate::expectations::Expectations;
 use crate::mapping;
 use crate::metrics::Metrics;
 use crate::trigger::Trigger;
 use crate::worker::Work;
-use crate::written::Written;
+use crate::{Action, Error, FromRequest};
 
-/// How long what is under way at the end may take.
+/// Default time for running reconcile calls to finish after `stop`.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Calls a function for each object of a kind whenever something about it may be out of order. Nothing runs before
-/// [`run`](Self::run).
+/// Reconciles the objects of one kind: calls a function with the key of each primary object whenever that
+/// object, or another one related to it, changes. Nothing runs before [`run`](Self::run).
+///
+/// # Guarantees
+/// - Concurrency: calls run on up to [`concurrency`](Self::concurrency) workers, never two at once for the
+///   same key.
+/// - Ordering: keys are processed first in, first out; changes come before initial objects and resyncs.
+///   Several changes of one key that arrive before its call starts cause a single call.
+/// - Failure: a call that returns an error, panics or exceeds [`timeout`](Self::timeout) is retried with
+///   backoff ([`limiter`](Self::limiter)).
 pub struct Controller {
     name: String,
     primary: Informer,
     triggers: Vec<Trigger>,
-    told: Vec<mpsc::Receiver<ObjectKey>>,
+    channels: Vec<mpsc::Receiver<ObjectKey>>,
     workers: usize,
     timeout: Option<Duration>,
     grace: Duration,
+    tracks_writes: bool,
     queue: Builder<ObjectKey>,
     metrics: Option<Metrics>,
 }
 
 impl Controller {
-    /// Of the objects of an informer. The name is that of its metrics and in its messages.
+    /// Creates a controller for the objects of an informer. `name` labels its metrics and log lines.
     pub fn new(name: &str, primary: &Informer) -> Self {
         Self {
             name: name.to_owned(),
             primary: primary.clone(),
-            triggers: vec![Trigger::new(primary, mapping::itself)],
-            told: Vec::new(),
+            triggers: vec![Trigger::new(primary, mapping::self_key)],
+            channels: Vec::new(),
             workers: 1,
             timeout: None,
             grace: GRACE,
+            tracks_writes: true,
             queue: WorkQueue::builder(),
             metrics: None,
         }
     }
 
-    /// Only updates of primary objects that matter; see [`predicate`](crate::predicate). It is not asked of those
-    /// that come, go, or are asked to go.
+    /// Ignores updates of primary objects that `predicate` rejects; see [`predicate`](crate::predicate).
+    /// Creation, deletion and the start of a deletion always pass.
     #[must_use]
-    pub fn when(mut self, matters: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static) -> Self {
-        self.triggers[0].matters = Some(Box::new(matters));
+    pub fn with_predicate(
+        mut self,
+        predicate: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.triggers[0].predicate = Some(Box::new(predicate));
         self
     }
 
-    /// Every primary object is looked at again this often, changed or not.
+    /// Reconciles every primary object once per `period`, changed or not.
     #[must_use]
     pub fn resync(mut self, period: Duration) -> Self {
         self.triggers[0].options.resync = Resync::Every(period);
         self
     }
 
-    /// Also when something changes that a primary object manages, by the owner reference of its controller.
+    /// Reconciles the controlling owner (the owner reference with `controller: true`) of each object of
+    /// `informer` that changes. For all owners, use [`watches`](Self::watches) with
+    /// [`mapping::all_owners`].
     #[must_use]
     pub fn owns(self, informer: &Informer) -> Self {
         let kind = self.primary.kind().name().clone();
-        self.watches(informer, move |object| mapping::controller_of(&kind, object))
+        self.watches(informer, move |object| mapping::controlling_owner(&kind, object))
     }
 
-    /// Also when something changes that has a primary object among its owners, whoever manages it.
-    #[must_use]
-    pub fn owns_with_others(self, informer: &Informer) -> Self {
-        let kind = self.primary.kind().name().clone();
-        self.watches(informer, move |object| mapping::owners_of(&kind, object))
-    }
-
-    /// Also when something changes that names a primary object in a label: one in its namespace, or in none if it is
-    /// in none.
+    /// Reconciles the primary object named by a label of each object of `informer` that changes. It is looked
+    /// up in that object's namespace, or at cluster scope if that object is cluster-scoped.
     #[must_use]
     pub fn watches_by_label(self, informer: &Informer, label: &str) -> Self {
         let label = label.to_owned();
-        self.watches(informer, move |object| mapping::labelled(&label, object))
+        self.watches(informer, move |object| mapping::named_by_label(&label, object))
     }
 
-    /// Also when something changes that primary objects refer to by its name in a field, as by
-    /// `spec.configMapRef.name`, in the namespace of both.
+    /// Reconciles the primary objects whose field at `path`, such as `spec.configMapRef.name`, names an
+    /// object of `informer` that changes, in the same namespace.
     ///
     /// ```no_run
     /// # fn example(factory: &watchkeeper_cache::InformerFactory) -> Result<(), Box<dyn std::error::Error>> {
@@ -110,16 +118,16 @@ impl Controller {
     #[must_use]
     pub fn watches_by_field(self, informer: &Informer, path: FieldPath) -> Self {
         let index = format!("refers by {path}");
-        // One that is there already is the same: the name says all of it.
+        // An index of that name already exists only if it indexes the same path.
         let _ = self.primary.add_index(&index, by_field(self.primary.kind().clone(), path));
         self.watches_by_known_index(informer, &index)
     }
 
-    /// Also when something changes that primary objects refer to: those that have its name in an index of their
-    /// informer, in the namespace of both.
+    /// Reconciles the primary objects listed in their informer's `index` under the name of an object of
+    /// `informer` that changes, in the same namespace.
     ///
     /// # Errors
-    /// If there is no such index.
+    /// Returns an error if the primary informer has no such index.
     pub fn watches_by_index(self, informer: &Informer, index: &str) -> Result<Self, UnknownIndex> {
         self.primary.store().snapshot().index_values(index).map(drop)?;
         Ok(self.watches_by_known_index(informer, index))
@@ -130,7 +138,8 @@ impl Controller {
         self.watches(informer, move |object| mapping::referring(&store, &index, object))
     }
 
-    /// Also when something else changes: whose keys it is about is asked of the object as it is and as it was.
+    /// Reconciles the keys that `keys` returns for each object of `informer` that changes. For an update it
+    /// is called with both the old and the new object.
     #[must_use]
     pub fn watches(
         mut self,
@@ -141,61 +150,63 @@ impl Controller {
         self
     }
 
-    /// Also when somebody says so who knows of it otherwise than by an informer: a timer, a webhook, another part
-    /// of the program. Keys are taken as they come, so that the channel is full only while the controller does not
-    /// run; all senders may be dropped.
+    /// Reconciles the keys received from a channel: from a timer, a webhook, or another part of the program.
+    /// Keys are moved to the work queue as they arrive, so the channel fills up only while the controller is
+    /// not running. Dropping all senders is fine.
     #[must_use]
-    pub fn told(mut self, keys: mpsc::Receiver<ObjectKey>) -> Self {
-        self.told.push(keys);
+    pub fn reconcile_on(mut self, keys: mpsc::Receiver<ObjectKey>) -> Self {
+        self.channels.push(keys);
         self
     }
 
-    /// How many keys are looked at at once; 1 unless said, and never less.
+    /// Sets the number of workers. Defaults to 1, which is also the minimum.
     #[must_use]
     pub fn concurrency(mut self, workers: usize) -> Self {
         self.workers = workers.max(1);
         self
     }
 
-    /// How long a call may take; as long as it likes unless said.
+    /// Sets the maximum duration of a reconcile call. Unlimited by default.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// How long calls that are under way at the end may take before they are dropped; 30 seconds unless said.
+    /// Sets how long running calls may take to finish after `stop` before they are dropped. Defaults to 30
+    /// seconds.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// How long what has failed waits.
+    /// Does not wait for the cache to observe what earlier calls have written (`controller.C3`). For controllers that
+    /// write objects of a kind they watch to another server than the one they watch.
+    #[must_use]
+    pub fn without_write_tracking(mut self) -> Self {
+        self.tracks_writes = false;
+        self
+    }
+
+    /// Sets the rate limiter that delays retries of failed keys.
     #[must_use]
     pub fn limiter(mut self, limiter: impl RateLimiter<ObjectKey> + 'static) -> Self {
         self.queue = self.queue.limiter(limiter);
         self
     }
 
-    /// Namespaces take turns, so that one with very many objects does not hold up the others.
-    #[must_use]
-    pub fn fair(mut self) -> Self {
-        self.queue = self.queue.fair_by(|key| key.namespace().map(str::to_owned));
-        self
-    }
-
-    /// Counts, for the queue and for the calls.
+    /// Registers metrics for the work queue and the reconcile calls.
     ///
     /// # Errors
-    /// If one of the names means something else in this registry.
+    /// Returns an error if a metric of the same name but another type is registered.
     pub fn metrics(mut self, registry: &Registry) -> Result<Self, RegisterError> {
         self.queue = self.queue.metrics(registry, &self.name)?;
         self.metrics = Some(Metrics::new(registry, &self.name)?);
         Ok(self)
     }
 
-    /// Counts there if it does not count elsewhere.
+    /// Registers metrics unless the controller already has some.
     pub(crate) fn counted(self, registry: &Registry) -> Result<Self, RegisterError> {
         match self.metrics {
             None => self.metrics(registry),
@@ -207,15 +218,43 @@ impl Controller {
         &self.name
     }
 
-    /// That of its primary objects, and then those of others.
+    /// Returns the informer of the primary objects, then the other ones.
     pub(crate) fn informers(&self) -> impl Iterator<Item = &Informer> {
         self.triggers.iter().map(|trigger| &trigger.informer)
     }
 
-    /// Runs until `stop`, or until the informer of its primary objects ends. Then changes are not heard any more,
-    /// keys are not handed out, and what is under way is waited for, in this order. The informers have to be
-    /// started by somebody. Dropped half-way, calls are dropped where they wait.
-    pub async fn run(self, reconcile: impl Reconcile, stop: impl Future<Output = ()>) {
+    /// Calls `reconcile` with each primary object that may need work, and with the shared `context`.
+    ///
+    /// The first parameter of the function is an `Arc` of the object, or a [`Request`](crate::Request) to handle
+    /// deleted objects too. The key is not reconciled again before the cache has observed the objects that the call has
+    /// written.
+    ///
+    /// Runs until `stop` resolves or the informer of the primary objects ends. At shutdown it stops watching, stops
+    /// handing out keys, and waits for running calls, in this order. Something else has to start the informers. Dropping
+    /// the future drops running calls at their next await point.
+    ///
+    /// ```no_run
+    /// # async fn example(shops: watchkeeper_cache::Informer) {
+    /// use std::sync::Arc;
+    ///
+    /// use serde_json::Value;
+    /// use watchkeeper_controller::{Action, Controller, Error};
+    ///
+    /// async fn reconcile(shop: Arc<Value>, _: Arc<()>) -> Result<Action, Error> {
+    ///     println!("reconciling {}", shop["metadata"]["name"]);
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// Controller::new("shops", &shops).run(reconcile, Arc::new(()), std::future::pending()).await;
+    /// # }
+    /// ```
+    pub async fn run<T, C, F, R>(self, reconcile: F, context: Arc<C>, stop: impl Future<Output = ()>)
+    where
+        T: FromRequest,
+        C: Send + Sync + 'static,
+        F: Fn(T, Arc<C>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Action, Error>> + Send + 'static,
+    {
         tokio::pin!(stop);
         let synced = async {
             for trigger in &self.triggers {
@@ -228,12 +267,13 @@ impl Controller {
             () = synced => {}
         }
 
+        let expectations = Expectations::new(self.informers().filter(|_| self.tracks_writes).cloned());
         let queue = self.queue.build();
         let mut triggers = JoinSet::new();
         for trigger in self.triggers {
             triggers.spawn(trigger.run(queue.clone()));
         }
-        for mut keys in self.told {
+        for mut keys in self.channels {
             let queue = queue.clone();
             triggers.spawn(async move {
                 while let Some(key) = keys.recv().await {
@@ -244,14 +284,16 @@ impl Controller {
         let work = Arc::new(Work {
             name: self.name,
             queue: queue.clone(),
+            primary: self.primary.clone(),
             reconcile,
+            context,
             timeout: self.timeout,
-            written: Written::default(),
+            expectations,
             metrics: self.metrics,
         });
         let mut workers = JoinSet::new();
         for _ in 0..self.workers {
-            workers.spawn(work.clone().run());
+            workers.spawn(work.clone().run::<T, R>());
         }
 
         tokio::select! {
@@ -262,7 +304,7 @@ impl Controller {
         queue.abandon();
         let finished = async { while workers.join_next().await.is_some() {} };
         if tokio::time::timeout(self.grace, finished).await.is_err() {
-            tracing::warn!(controller = work.name, grace = ?self.grace, "calls that took too long at the end were dropped");
+            tracing::warn!(controller = work.name, grace = ?self.grace, "reconcile calls did not finish within the grace period and were dropped");
         }
         workers.shutdown().await;
     }

@@ -1,10 +1,12 @@
-//! Finalizers: what has to be done before an object may go.
+//! Finalizers: cleanup before an object is deleted.
 //!
-//! - Z1: nothing is applied before the finalizer is on the object, and so nothing is left behind when it goes.
-//! - Z2: the finalizer is taken off only after the cleanup has succeeded, and then no other with it: whoever else
-//!   changes the list at the same time, nothing of his is lost.
-//! - Z3: nothing is done for an object that is gone, that is another of the same name, or that goes and waits for
-//!   others alone.
+//! Invariants:
+//! - `finalizer.Z1`: `Apply` runs only after the finalizer is on the object, so a deletion always passes
+//!   through `Cleanup`.
+//! - `finalizer.Z2`: the finalizer is removed only after the cleanup succeeded, and concurrent changes to the
+//!   list of finalizers are never overwritten.
+//! - `finalizer.Z3`: nothing runs for an object that is gone, was replaced by another of the same name, or is
+//!   being deleted and waits only for other finalizers.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -12,151 +14,133 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use watchkeeper_cache::Store;
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
-use crate::{Action, Failure, Request};
+use crate::{Action, Error};
 
-/// How often a list that changes all the time is tried to be changed.
+/// Maximum attempts to update a list of finalizers that others keep changing.
 const TRIES: u32 = 10;
 
-/// A finalizer of objects of one kind.
+/// Runs an apply or a cleanup step for an object, and keeps its finalizer up to date.
 ///
 /// ```no_run
-/// # async fn example(
-/// #     client: watchkeeper_client::Client, informer: watchkeeper_cache::Informer,
-/// #     request: watchkeeper_controller::Request,
-/// # ) -> Result<watchkeeper_controller::Action, watchkeeper_controller::Failure> {
+/// use std::sync::Arc;
+///
 /// use serde_json::Value;
-/// use watchkeeper_cache::Keep;
-/// use watchkeeper_client::resource::ResourceClient;
-/// use watchkeeper_controller::{Action, Finalizer, Finalizing};
+/// use watchkeeper_controller::{Action, Error, Finalizer, Finalizing};
 ///
-/// let shops: ResourceClient<Value> = client.resource("shops", informer.kind());
-/// let finalizer = Finalizer::new("example.com/cleanup", &shops, informer.store());
-///
-/// // For each request:
-/// let Ok(Some(shop)) = informer.reader::<Value>(Keep::Encoded).get(request.key()) else {
-///     return Ok(Action::Done);
-/// };
-/// finalizer.run(&request, shop, |shop| async move {
-///     match shop {
-///         Finalizing::Apply(shop) => println!("make what {} wants", shop["metadata"]["name"]),
-///         Finalizing::Cleanup(shop) => println!("remove what {} had", shop["metadata"]["name"]),
-///     }
-///     Ok(Action::Done)
-/// })
-/// .await
-/// # }
+/// async fn reconcile(shop: Arc<Value>, finalizer: Arc<Finalizer<Value>>) -> Result<Action, Error> {
+///     finalizer
+///         .run(shop, |step| async move {
+///             match step {
+///                 Finalizing::Apply(shop) => println!("create the resources of {}", shop["metadata"]["name"]),
+///                 Finalizing::Cleanup(shop) => println!("delete the resources of {}", shop["metadata"]["name"]),
+///             }
+///             Ok(Action::await_change())
+///         })
+///         .await
+/// }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Finalizer<T> {
     name: String,
     objects: ResourceClient<T>,
-    store: Store,
 }
 
-/// What is to be done for an object.
+/// The step to run for an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finalizing<T> {
-    /// It is wanted, and has the finalizer.
+    /// The object is live and has the finalizer.
     Apply(Arc<T>),
-    /// It goes, and waits for this. What is done here may be done again: it must not mind what is gone already.
+    /// The object is being deleted and waits for this cleanup. The step may run more than once, so it must
+    /// tolerate resources that are already gone.
     Cleanup(Arc<T>),
 }
 
-/// What counts of an object.
+/// The metadata that decides which step to run.
 #[derive(Debug, Clone)]
-struct Known {
+struct Metadata {
     name: String,
     namespace: String,
     uid: Value,
-    version: String,
-    is_going: bool,
+    is_terminating: bool,
     finalizers: Vec<Value>,
 }
 
-/// What became of a change of the list.
+/// The result of adding or removing the finalizer.
 enum Changed {
-    /// It was written, and this is the object.
-    Written(Value),
-    /// There is nothing to write: the object has it so already.
-    Already(Value),
-    /// The object is gone, or goes although the finalizer is not on it (Z3).
-    Beyond,
+    /// The list was written; this is the resulting object.
+    Updated(Value),
+    /// The list already was as wanted; this is the current object.
+    Unchanged(Value),
+    /// The object is gone, replaced, or terminating without this finalizer (`finalizer.Z3`).
+    Gone,
 }
 
 impl<T: Serialize + DeserializeOwned> Finalizer<T> {
-    /// Under this name, as `example.com/cleanup`, on these objects; the store is that of their informer, by which
-    /// the controller sees what was written here.
-    pub fn new(name: &str, objects: &ResourceClient<T>, store: &Store) -> Self {
-        Self { name: name.to_owned(), objects: objects.clone(), store: store.clone() }
+    /// Creates a finalizer with a qualified name, such as `example.com/cleanup`. `objects` is a client for all
+    /// namespaces.
+    pub fn new(name: &str, objects: &ResourceClient<T>) -> Self {
+        Self { name: name.to_owned(), objects: objects.clone() }
     }
 
-    /// Does what is to be done for an object: see [`Finalizing`]. Dropped half-way, it goes on where it was when it
-    /// is called again.
+    /// Runs the step that is due for an object; see [`Finalizing`]. If the future is dropped, the next call
+    /// resumes where this one stopped.
     ///
     /// # Errors
-    /// Those of `act`, after which the finalizer stays on the object; or the list of finalizers could not be changed.
-    pub async fn run<F>(
-        &self,
-        request: &Request,
-        object: Arc<T>,
-        act: impl FnOnce(Finalizing<T>) -> F,
-    ) -> Result<Action, Failure>
+    /// Returns the error of `act`, which leaves the finalizer on the object, or the error of updating the
+    /// list of finalizers.
+    pub async fn run<F>(&self, object: Arc<T>, act: impl FnOnce(Finalizing<T>) -> F) -> Result<Action, Error>
     where
-        F: Future<Output = Result<Action, Failure>>,
+        F: Future<Output = Result<Action, Error>>,
     {
-        let act = |step| Box::pin(act(step)); // a future of the caller's, of any size
-        let known = Known::of(&serde_json::to_value(&*object)?);
-        match (known.is_going, known.has(&self.name)) {
+        let act = |step| Box::pin(act(step)); // the caller's future may be large
+        let cached = Metadata::of(&serde_json::to_value(&*object)?);
+        match (cached.is_terminating, cached.has(&self.name)) {
             (false, true) => act(Finalizing::Apply(object)).await,
-            (true, false) => Ok(Action::Done), // Z3
-            (false, false) => match self.change(request, known, true).await? {
-                Changed::Written(object) | Changed::Already(object) => {
-                    act(Finalizing::Apply(Arc::new(serde_json::from_value(object)?))).await // Z1
+            (true, false) => Ok(Action::await_change()), // `finalizer.Z3`
+            (false, false) => match self.change(cached, true).await? {
+                Changed::Updated(object) | Changed::Unchanged(object) => {
+                    act(Finalizing::Apply(Arc::new(serde_json::from_value(object)?))).await // `finalizer.Z1`
                 }
-                Changed::Beyond => Ok(Action::Done), // the cache will hear of it
+                Changed::Gone => Ok(Action::await_change()), // the cache will catch up
             },
             (true, true) => {
                 let action = act(Finalizing::Cleanup(object)).await?;
-                self.change(request, known, false).await?; // Z2
+                self.change(cached, false).await?; // `finalizer.Z2`
                 Ok(action)
             }
         }
     }
 
-    /// Puts the finalizer on an object, or takes it off, as it is known and then as it is.
-    async fn change(&self, request: &Request, known: Known, wanted: bool) -> Result<Changed, RequestError> {
-        let objects = self.objects.cast::<Value>().namespace(&known.namespace);
-        let mut now = known.clone();
+    /// Adds or removes the finalizer, first based on the cached object, then on the server's.
+    async fn change(&self, cached: Metadata, wanted: bool) -> Result<Changed, RequestError> {
+        let objects = self.objects.cast::<Value>().namespace(&cached.namespace);
+        let mut now = cached.clone();
         for attempt in 1.. {
             let patch = now.patch(&self.name, wanted);
-            match objects.patch(&known.name, PatchKind::Json, &patch, &Default::default()).await {
-                Ok(object) => {
-                    request.wrote(&self.store, Known::of(&object).version.as_str());
-                    return Ok(Changed::Written(object));
-                }
-                Err(error) if error.is_not_found() => return Ok(Changed::Beyond),
-                // The list is not what it was known to be, or what the cache shows is not all of it.
+            match objects.patch(&cached.name, PatchKind::Json, &patch, &Default::default()).await {
+                Ok(object) => return Ok(Changed::Updated(object)),
+                Err(error) if error.is_not_found() => return Ok(Changed::Gone),
+                // The list has changed, or the cache has dropped some of its entries.
                 Err(error) if is_outdated(&error) && attempt < TRIES => {}
                 Err(error) => return Err(error),
             }
-            let Some(object) = objects.get_opt(&known.name).await? else { return Ok(Changed::Beyond) };
-            now = Known::of(&object);
-            if now.uid != known.uid || (wanted && now.is_going) {
-                return Ok(Changed::Beyond);
+            let Some(object) = objects.get_opt(&cached.name).await? else { return Ok(Changed::Gone) };
+            now = Metadata::of(&object);
+            if now.uid != cached.uid || (wanted && now.is_terminating) {
+                return Ok(Changed::Gone);
             }
             if now.has(&self.name) == wanted {
-                return Ok(Changed::Already(object));
+                return Ok(Changed::Unchanged(object));
             }
         }
-        Ok(Changed::Beyond) // cannot be: the last attempt returns
+        Ok(Changed::Gone) // unreachable: the last attempt returns
     }
 }
 
-impl Known {
+impl Metadata {
     fn of(object: &Value) -> Self {
         let metadata = &object["metadata"];
         let text = |name: &str| metadata[name].as_str().unwrap_or_default().to_owned();
@@ -164,8 +148,7 @@ impl Known {
             name: text("name"),
             namespace: text("namespace"),
             uid: metadata["uid"].clone(),
-            version: text("resourceVersion"),
-            is_going: !metadata["deletionTimestamp"].is_null(),
+            is_terminating: !metadata["deletionTimestamp"].is_null(),
             finalizers: metadata["finalizers"].as_array().cloned().unwrap_or_default(),
         }
     }
@@ -174,7 +157,7 @@ impl Known {
         self.finalizers.iter().any(|other| other == finalizer)
     }
 
-    /// A change of the list that is refused if the list is not this one, or the object another.
+    /// Returns a JSON patch that fails if the list or the UID is no longer the cached one.
     fn patch(&self, finalizer: &str, wanted: bool) -> Value {
         let mut next = self.finalizers.clone();
         next.retain(|other| other != finalizer);
@@ -191,7 +174,7 @@ impl Known {
     }
 }
 
-/// Whether what was to be changed is not what it was.
+/// Returns whether the object no longer matches the patch's tests.
 fn is_outdated(error: &RequestError) -> bool {
     error.is_conflict() || error.status().is_some_and(|status| status.code == 422)
 }

@@ -1,24 +1,28 @@
-//! Controllers: programs that bring what is towards what is wanted, one object at a time.
+//! Controllers: bring the actual state of a cluster closer to the desired state, one object at a time.
 //!
-//! From: [informers](watchkeeper_cache::Informer) of the objects that say what is wanted, and of those that say
-//!       what is.
-//! To:   a function that is called with the key of whatever may be out of order.
+//! Input: [informers](watchkeeper_cache::Informer) of the primary objects and of the objects related to them.
+//! Output: calls of a reconcile function with the key of each primary object that may need work.
 //!
-//! - C1: the function is never called twice at once for one key.
-//! - C2: it is called after every change, or after several at once, until it has succeeded since the last of them.
-//! - C3: it is not called before all informers have their first list, nor with a cache that is older than what it
-//!   has [written](Request::wrote) for this key before.
-//! - C4: a call that fails, panics or takes too long is repeated after a while that grows; one that fails
-//!   [for good](Failure::terminal) is not, before something changes.
+//! Invariants:
+//! - `controller.C1`: the function never runs twice at once for the same key.
+//! - `controller.C2`: after every change of a key the function runs until it succeeds; changes that arrive
+//!   before a call starts share that call.
+//! - `controller.C3`: the function does not run before all informers have their first list, nor with a cache
+//!   older than what it has written for the same key.
+//! - `controller.C4`: a call that fails, panics or times out is retried with exponential backoff; one that
+//!   fails with a [terminal](TerminalError) error is not retried until something changes.
 //!
-//! Several controllers are begun, watched over and ended by a [`Manager`], which can wait to [lead](leader). What is
-//! to be cleaned up before an object goes is for a [`Finalizer`], and what people should know for a
-//! [`Recorder`](events::Recorder).
+//! A [`Manager`] starts, supervises and stops several controllers, optionally behind [leader
+//! election](leader). A [`Finalizer`] cleans up before an object is deleted, and an
+//! [`EventRecorder`](events::EventRecorder) publishes events.
 //!
 //! ```no_run
 //! # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//!
+//! use serde_json::Value;
 //! use watchkeeper_cache::InformerFactory;
-//! use watchkeeper_controller::{Action, Controller, Failure, Request};
+//! use watchkeeper_controller::{Action, Controller};
 //! use watchkeeper_core::Collection;
 //!
 //! let factory = InformerFactory::new(server);
@@ -26,22 +30,24 @@
 //! let deployments = factory.informer(&Collection::DEPLOYMENTS);
 //! factory.start();
 //!
-//! let controller = Controller::new("shops", &shops).owns(&deployments);
 //! let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
-//! controller.run(|request: Request| async move {
-//!     println!("{} may be out of order", request.key());
-//!     Ok::<_, Failure>(Action::Done)
-//! }, stop).await;
+//! let controller = Controller::new("shops", &shops).owns(&deployments);
+//! let context = Arc::new("shared by all calls");
+//! controller.run(|shop: Arc<Value>, context| async move {
+//!     println!("reconciling {}: {context}", shop["metadata"]["name"]);
+//!     Ok(Action::await_change())
+//! }, context, stop).await;
 //! # Ok(())
 //! # }
 //! ```
 
 mod controller;
 pub mod events;
+mod expectations;
 mod finalizer;
 pub mod leader;
 pub mod manager;
-mod mapping;
+pub mod mapping;
 mod metrics;
 mod outcome;
 pub mod predicate;
@@ -49,10 +55,9 @@ mod random;
 mod request;
 mod trigger;
 mod worker;
-mod written;
 
 pub use controller::Controller;
 pub use finalizer::{Finalizer, Finalizing};
 pub use manager::{Manager, ManagerError};
-pub use outcome::{Action, Failure};
-pub use request::{Reconcile, Request};
+pub use outcome::{Action, Error, TerminalError};
+pub use request::{FromRequest, Request};

@@ -1,73 +1,112 @@
-//! Outcomes: what becomes of a key after it was looked at.
+//! Outcome: the result of a reconcile call.
 
-use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// It is in order.
+use watchkeeper_core::BoxError;
+
+/// When to reconcile a key again after a successful call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// Until something changes.
-    Done,
-    /// Until something changes, and for so long at most.
-    After(Duration),
+pub struct Action {
+    pub(crate) requeue_after: Option<Duration>,
 }
 
-/// It is not in order. Every error is one that is tried again; see [`terminal`](Self::terminal) for others.
+impl Action {
+    /// Reconciles again when something changes.
+    pub const fn await_change() -> Self {
+        Self { requeue_after: None }
+    }
+
+    /// Reconciles again when something changes, and after `delay` at the latest.
+    pub const fn requeue(delay: Duration) -> Self {
+        Self { requeue_after: Some(delay) }
+    }
+}
+
+/// The error of a failed reconcile call: any error converts into it with `?`. The call is retried with backoff, unless
+/// the error is or wraps a [`TerminalError`].
+pub type Error = BoxError;
+
+/// An error that is not retried until something changes.
 ///
 /// ```
-/// use watchkeeper_controller::{Action, Failure};
+/// use watchkeeper_controller::{Action, Error, TerminalError};
 ///
-/// fn reconcile(text: &str) -> Result<Action, Failure> {
-///     let _replicas: u32 = text.parse()?; // is tried again
-///     Err(Failure::terminal("no such storage class")) // is not
+/// fn reconcile(text: &str) -> Result<Action, Error> {
+///     let _replicas: u32 = text.parse()?; // retried
+///     Err(TerminalError::new("storage class not found").into()) // not retried
 /// }
-/// assert!(!reconcile("many").unwrap_err().is_terminal());
-/// assert!(reconcile("3").unwrap_err().is_terminal());
+/// assert!(reconcile("many").unwrap_err().downcast_ref::<TerminalError>().is_none());
+/// assert!(reconcile("3").unwrap_err().downcast_ref::<TerminalError>().is_some());
 /// ```
 #[derive(Debug)]
-pub struct Failure {
-    error: Box<dyn Error + Send + Sync>,
-    is_terminal: bool,
+pub struct TerminalError {
+    cause: Error,
 }
 
-impl Failure {
-    /// To try again would be no better: not before something changes.
-    pub fn terminal(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { error: error.into(), is_terminal: true }
-    }
-
-    /// Tried again after a while.
-    pub fn retry(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { error: error.into(), is_terminal: false }
-    }
-
-    /// Whether it is not tried again.
-    pub fn is_terminal(&self) -> bool {
-        self.is_terminal
-    }
-
-    /// What has happened.
-    pub fn error(&self) -> &(dyn Error + Send + Sync + 'static) {
-        &*self.error
+impl TerminalError {
+    /// Marks an error as terminal.
+    pub fn new(cause: impl Into<Error>) -> Self {
+        Self { cause: cause.into() }
     }
 }
 
-impl<E: Error + Send + Sync + 'static> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self::retry(error)
-    }
-}
-
-/// With the reasons behind it, as the error itself does not say them.
-impl fmt::Display for Failure {
+impl fmt::Display for TerminalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.error)?;
-        let mut source = self.error.source();
-        while let Some(error) = source {
-            write!(f, ": {error}")?;
-            source = error.source();
-        }
-        Ok(())
+        self.cause.fmt(f)
+    }
+}
+
+impl std::error::Error for TerminalError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.source()
+    }
+}
+
+/// An error with its sources, outermost first.
+#[derive(Clone, Copy)]
+pub(crate) struct Chain<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
+
+impl<'a> Chain<'a> {
+    fn iter(self) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+        std::iter::successors(Some(self.0), |error| error.source())
+    }
+
+    pub(crate) fn is_terminal(self) -> bool {
+        self.iter().any(|error| error.is::<TerminalError>())
+    }
+}
+
+/// Separates the errors by colons.
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        self.iter().skip(1).try_for_each(|source| write!(f, ": {source}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("quota exceeded")]
+    struct Wrapped(#[source] TerminalError);
+
+    fn boxed() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Err("no answer".into())
+    }
+
+    #[test]
+    fn boxed_errors_convert_and_a_terminal_one_is_found_inside_others() {
+        let call = || -> Result<Action, Error> {
+            boxed()?;
+            Ok(Action::await_change())
+        };
+        let retried = call().unwrap_err();
+        assert!(!Chain(&*retried).is_terminal());
+        let terminal: Error = Wrapped(TerminalError::new("no storage")).into();
+        assert!(Chain(&*terminal).is_terminal());
+        assert_eq!(Chain(&*terminal).to_string(), "quota exceeded: no storage");
     }
 }

@@ -1,35 +1,36 @@
-//! Predicates: which updates matter.
+//! Predicates: which updates of a primary object are worth a reconcile call.
 //!
-//! A predicate is asked of updates alone, and not of those by which an object is asked to go or is replaced by
-//! another of its name. So whatever it says, alone or with [`and`], [`or`] and [`not`], nobody misses that an object
-//! has come or goes.
+//! A predicate is consulted for updates only, and not for an update that sets the deletion timestamp or
+//! replaces the object by another of the same name. No predicate, alone or combined with [`and`], [`or`] and
+//! [`not`], can hide that an object was created or is being deleted.
 //!
 //! ```
 //! use watchkeeper_controller::predicate::{annotations_changed, generation_changed, or};
 //!
 //! # fn example(controller: watchkeeper_controller::Controller) -> watchkeeper_controller::Controller {
-//! controller.when(or(generation_changed, annotations_changed))
+//! controller.with_predicate(or(generation_changed, annotations_changed))
 //! # }
 //! ```
 
 use watchkeeper_core::Object;
 
-/// The desired state has changed: not the status alone, nor the metadata. Only for kinds that count generations.
+/// Returns whether the generation differs: the spec changed, not only status or metadata. Use it only for
+/// kinds whose server maintains `metadata.generation`.
 pub fn generation_changed(old: &Object, new: &Object) -> bool {
     old.head.generation() != new.head.generation()
 }
 
-/// A label has changed.
+/// Returns whether the labels differ.
 pub fn labels_changed(old: &Object, new: &Object) -> bool {
     sorted(old.head.labels()) != sorted(new.head.labels())
 }
 
-/// An annotation has changed. Only where annotations are kept: an informer whose source leaves them out has none.
+/// Returns whether the annotations differ. Always false on an informer whose source drops annotations.
 pub fn annotations_changed(old: &Object, new: &Object) -> bool {
     sorted(old.head.annotations()) != sorted(new.head.annotations())
 }
 
-/// Both matter.
+/// Passes updates that pass both predicates.
 pub fn and(
     one: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
     other: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
@@ -37,7 +38,7 @@ pub fn and(
     move |old, new| one(old, new) && other(old, new)
 }
 
-/// One of them matters, or both.
+/// Passes updates that pass at least one of the predicates.
 pub fn or(
     one: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
     other: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
@@ -45,7 +46,7 @@ pub fn or(
     move |old, new| one(old, new) || other(old, new)
 }
 
-/// What does not matter to another.
+/// Passes updates that `other` rejects.
 pub fn not(
     other: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
 ) -> impl Fn(&Object, &Object) -> bool + Send + Sync + 'static {

@@ -1,4 +1,4 @@
-//! Random numbers, for what need not be secret: waits, and names.
+//! Random numbers that need not be secret: jitter, and names.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -6,24 +6,24 @@ pub(crate) fn bits() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// At least 0 and less than 1.
-pub(crate) fn chance() -> f64 {
+/// Returns a number in `0.0..1.0`.
+pub(crate) fn jitter() -> f64 {
     (bits() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Numbers that are the same for the same name, and other ones for another.
+/// A deterministic generator (splitmix64) seeded with a name (FNV-1a).
 #[derive(Debug, Clone)]
-pub(crate) struct Chance {
+pub(crate) struct Jitter {
     state: u64,
 }
 
-impl Chance {
+impl Jitter {
     pub(crate) fn of(name: &str) -> Self {
         let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         Self { state: name.bytes().fold(0xcbf2_9ce4_8422_2325, mix) }
     }
 
-    /// At least 0 and less than 1.
+    /// Returns the next number, in `0.0..1.0`.
     pub(crate) fn draw(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -33,7 +33,7 @@ impl Chance {
     }
 }
 
-/// `123e4567-e89b-42d3-a456-426614174000`.
+/// Returns a random (version 4) UUID, such as `123e4567-e89b-42d3-a456-426614174000`.
 pub(crate) fn uuid() -> String {
     let (high, low) = (bits(), bits());
     let version = (high & 0xffff_ffff_ffff_0fff) | 0x4000;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uuid_says_that_it_is_random() {
+    fn a_uuid_has_version_4_and_the_rfc_variant() {
         let (one, other) = (uuid(), uuid());
         assert_ne!(one, other);
         for uuid in [one, other] {
@@ -62,14 +62,14 @@ mod tests {
             assert_eq!(&uuid[14..15], "4", "{uuid}");
             assert!("89ab".contains(&uuid[19..20]), "{uuid}");
         }
-        assert!((0.0..1.0).contains(&chance()));
+        assert!((0.0..1.0).contains(&jitter()));
     }
 
     #[test]
-    fn a_name_always_has_the_same_numbers_and_no_other_has_them() {
+    fn equal_names_give_equal_numbers_and_different_names_different_ones() {
         let drawn = |name: &str| {
-            let mut chance = Chance::of(name);
-            (0..1000).map(|_| chance.draw()).collect::<Vec<_>>()
+            let mut jitter = Jitter::of(name);
+            (0..1000).map(|_| jitter.draw()).collect::<Vec<_>>()
         };
         assert_eq!(drawn("pod-1"), drawn("pod-1"));
         assert!(drawn("pod-1").iter().zip(&drawn("pod-2")).all(|(one, other)| one != other));

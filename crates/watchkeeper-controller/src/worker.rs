@@ -1,113 +1,138 @@
-//! Workers: those who look at keys.
+//! Workers: take keys off the queue and call the reconcile function.
 
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout};
+use watchkeeper_cache::Informer;
 use watchkeeper_core::ObjectKey;
 use watchkeeper_workqueue::{Item, WorkQueue};
 
+use crate::expectations::Expectations;
 use crate::metrics::Metrics;
-use crate::written::Written;
-use crate::{Action, Failure, Reconcile, Request};
+use crate::outcome::Chain;
+use crate::{Action, Error, FromRequest, Request};
 
-/// What all workers of a controller share.
-pub(crate) struct Work<R> {
+/// State shared by all workers of a controller.
+pub(crate) struct Work<C, F> {
     pub(crate) name: String,
     pub(crate) queue: WorkQueue<ObjectKey>,
-    pub(crate) reconcile: R,
+    pub(crate) primary: Informer,
+    pub(crate) reconcile: F,
+    pub(crate) context: Arc<C>,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) written: Written,
+    pub(crate) expectations: Expectations,
     pub(crate) metrics: Option<Metrics>,
 }
 
-/// What became of a call.
-enum Ended {
-    Well(Action),
-    Failed(Failure),
+/// The outcome of one key.
+enum Outcome {
+    Succeeded(Action),
+    Failed(Error),
     Panicked,
-    TooLate(Duration),
-    /// It was not called: the cache has not seen what was written before.
+    TimedOut(Duration),
+    /// The function was not called: the cache has not observed an earlier write.
     Stale(Duration),
 }
 
-/// How long the cache may take to see what was written.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for the cache to observe earlier writes.
+const CACHE_TIMEOUT: Duration = Duration::from_secs(30);
 
-impl<R: Reconcile> Work<R> {
-    /// Looks at one key after the other, until the queue ends.
-    pub(crate) async fn run(self: Arc<Self>) {
+impl<C, F> Work<C, F> {
+    /// Reconciles one key after another until the queue is shut down.
+    pub(crate) async fn run<T, R>(self: Arc<Self>)
+    where
+        T: FromRequest,
+        F: Fn(T, Arc<C>) -> R,
+        R: Future<Output = Result<Action, Error>>,
+    {
         while let Some(item) = self.queue.get().await {
-            let begun = Instant::now();
+            let started = Instant::now();
             if let Some(metrics) = &self.metrics {
-                metrics.begun();
+                metrics.start();
             }
-            let ended = self.look_at(&item).await;
-            let result = self.settle(item, ended);
+            let outcome = self.call::<T, R>(&item).await;
+            let result = self.settle(item, outcome);
             if let Some(metrics) = &self.metrics {
-                metrics.ended(begun.elapsed(), result);
+                metrics.finish(started.elapsed(), result);
             }
         }
     }
 
-    async fn look_at(&self, item: &Item<ObjectKey>) -> Ended {
+    async fn call<T, R>(&self, item: &Item<ObjectKey>) -> Outcome
+    where
+        T: FromRequest,
+        F: Fn(T, Arc<C>) -> R,
+        R: Future<Output = Result<Action, Error>>,
+    {
         let key: &ObjectKey = item.key();
-        if timeout(PATIENCE, self.written.seen(key)).await.is_err() {
-            return Ended::Stale(PATIENCE);
+        if timeout(CACHE_TIMEOUT, self.expectations.fulfilled(key)).await.is_err() {
+            return Outcome::Stale(CACHE_TIMEOUT);
         }
-        let request = Request { key: key.clone(), failures: item.failures(), written: self.written.clone() };
-        let called = async { self.reconcile.reconcile(request).await };
-        let called = AssertUnwindSafe(called).catch_unwind();
+        let request = Request {
+            key: key.clone(),
+            failures: item.failures(),
+            primary: self.primary.clone(),
+            expectations: self.expectations.clone(),
+        };
+        let called = async {
+            match T::from_request(request)? {
+                Some(target) => (self.reconcile)(target, self.context.clone()).await,
+                None => Ok(Action::await_change()), // deleted
+            }
+        };
+        let called = AssertUnwindSafe(self.expectations.track(key, called)).catch_unwind();
         let outcome = match self.timeout {
             None => called.await,
             Some(limit) => match timeout(limit, called).await {
                 Ok(outcome) => outcome,
-                Err(_) => return Ended::TooLate(limit),
+                Err(_) => return Outcome::TimedOut(limit),
             },
         };
         match outcome {
-            Ok(Ok(action)) => Ended::Well(action),
-            Ok(Err(failure)) => Ended::Failed(failure),
-            Err(_panic) => Ended::Panicked, // its words were printed by whoever hooks panics
+            Ok(Ok(action)) => Outcome::Succeeded(action),
+            Ok(Err(error)) => Outcome::Failed(error),
+            Err(_panic) => Outcome::Panicked, // the panic hook has printed the message
         }
     }
 
-    /// Queues the key again if it has to be (C4). The word for what has happened is returned.
-    fn settle(&self, item: Item<ObjectKey>, ended: Ended) -> &'static str {
+    /// Requeues the key if needed (`controller.C4`), and returns the `result` label of the metrics.
+    fn settle(&self, item: Item<ObjectKey>, outcome: Outcome) -> &'static str {
         let (name, key) = (&self.name, item.key().clone());
-        match ended {
-            Ended::Well(Action::Done) => {
+        match outcome {
+            Outcome::Succeeded(Action { requeue_after: None }) => {
                 item.forget();
                 "success"
             }
-            Ended::Well(Action::After(delay)) => {
+            Outcome::Succeeded(Action { requeue_after: Some(delay) }) => {
                 item.again_after(delay);
                 "requeue_after"
             }
-            Ended::Failed(failure) if failure.is_terminal() => {
-                tracing::error!(controller = name, %key, error = %failure, "failed, and is not tried again");
+            Outcome::Failed(error) if Chain(&*error).is_terminal() => {
+                tracing::error!(controller = name, %key, error = %Chain(&*error), "reconcile failed with a terminal error; not retrying");
                 item.forget();
                 "terminal_error"
             }
-            Ended::Failed(failure) => {
-                tracing::warn!(controller = name, %key, error = %failure, "failed, and is tried again");
+            Outcome::Failed(error) => {
+                tracing::warn!(controller = name, %key, error = %Chain(&*error), "reconcile failed; retrying with backoff");
                 item.retry();
                 "error"
             }
-            Ended::Panicked => {
-                tracing::error!(controller = name, %key, "panicked, and is tried again");
+            Outcome::Panicked => {
+                tracing::error!(controller = name, %key, "reconcile panicked; retrying with backoff");
                 item.retry();
                 "panic"
             }
-            Ended::TooLate(limit) => {
-                tracing::warn!(controller = name, %key, ?limit, "took too long, and is tried again");
+            Outcome::TimedOut(limit) => {
+                tracing::warn!(controller = name, %key, ?limit, "reconcile timed out; retrying with backoff");
                 item.retry();
                 "timeout"
             }
-            Ended::Stale(limit) => {
-                tracing::warn!(controller = name, %key, ?limit, "the cache does not see what was written, and is waited for again");
+            Outcome::Stale(limit) => {
+                tracing::warn!(controller = name, %key, ?limit, "cache has not observed our write; retrying with backoff");
                 item.retry();
                 "stale"
             }

@@ -1,4 +1,4 @@
-//! A process that is told to end.
+//! A process that receives signals.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -19,12 +19,12 @@ fn manager() -> Manager {
     Manager::new(&InformerFactory::new(|_: &Collection| Box::new(Script::new()) as Box<dyn ListWatch>))
 }
 
-// One test, since all of a process hear its signals.
+// One test, since signals reach the whole process.
 #[tokio::test]
-async fn the_first_signal_ends_in_order_and_the_second_at_once() {
+async fn the_first_signal_shuts_down_in_order_and_the_second_at_once() {
     for name in ["-TERM", "-INT"] {
         let mut manager = manager();
-        let (ended, hears) = tokio::sync::oneshot::channel();
+        let (ended, receiver) = tokio::sync::oneshot::channel();
         manager.spawn("task", move |stop| async move {
             signal(name);
             stop.cancelled().await;
@@ -32,7 +32,7 @@ async fn the_first_signal_ends_in_order_and_the_second_at_once() {
             Ok(())
         });
         manager.run().await.unwrap();
-        hears.await.unwrap();
+        receiver.await.unwrap();
     }
 
     let mut manager = manager();

@@ -50,11 +50,12 @@ impl<'a> Objects<'a> {
         let body = object.to_string();
         let decoded =
             decode_object(body.as_bytes(), MediaType::Json, &resource.group_version_kind(), validation)?;
-        let call = Call { resource, subresource: None, namespace: namespace.as_deref(), name: None };
-        let options = WriteOptions { field_validation: validation, ..Default::default() };
         let user = User::new("kubernetes-admin", [MASTERS]);
+        let namespace = namespace.as_deref();
+        let call = Call { resource, subresource: None, namespace, name: None, user: &user };
+        let options = WriteOptions { field_validation: validation, ..Default::default() };
         let writer = Writer::new(self.server.store().clone());
-        match writer.create(&call, decoded.value, &options, &user).await?.answer {
+        match writer.create(&call, decoded.value, &options).await?.answer {
             Answer::Stored(stored) => shown(resource, &stored),
             Answer::Value(value) => Ok(value),
             Answer::Status(_) => Err(Status::internal_error("a create has no such answer")),

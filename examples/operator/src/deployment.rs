@@ -1,17 +1,16 @@
-//! Deployment: what runs a website.
+//! The deployment that runs a website.
 
 use kube_core::{Resource as _, ResourceExt as _};
 use serde_json::json;
-use watchkeeper_controller::events::Occurrence;
 use watchkeeper_kinds::apply::apps::v1::DeploymentApply;
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 
 use crate::Website;
 
-/// The deployment that a website is to have. What is not said here is left to others.
+/// Returns the fields of a website's deployment that this operator manages. All others are left to other managers.
 ///
 /// # Errors
-/// None of a website that a server gave.
+/// Never for a website that came from a server.
 pub fn deployment(website: &Website) -> Result<DeploymentApply, serde_json::Error> {
     let (name, namespace) = (website.name_any(), website.namespace());
     let labels = json!({"watchkeeper.example/website": name});
@@ -38,30 +37,30 @@ pub fn deployment(website: &Website) -> Result<DeploymentApply, serde_json::Erro
     }))
 }
 
-/// How many copies answer, and whether these are all that are wanted, in their newest form.
+/// Returns the number of ready replicas, and whether the rollout is complete.
 pub(crate) fn readiness(deployment: &Deployment, wanted: i32) -> (i32, bool) {
     let Some(status) = &deployment.status else { return (0, false) };
     let ready = status.ready_replicas.unwrap_or_default();
-    let is_newest = status.observed_generation == deployment.metadata.generation;
+    let is_observed = status.observed_generation == deployment.metadata.generation;
     let counts = [status.replicas, status.updated_replicas, status.ready_replicas];
-    (ready, is_newest && counts.iter().all(|count| count.unwrap_or_default() == wanted))
+    (ready, is_observed && counts.iter().all(|count| count.unwrap_or_default() == wanted))
 }
 
-/// What was done to a deployment, in words.
-pub(crate) fn difference(before: Option<&Deployment>, now: &Deployment) -> Occurrence {
+/// Returns reason and message of the event for a write to a deployment.
+pub fn difference(before: Option<&Deployment>, now: &Deployment) -> (&'static str, String) {
     let replicas = |it: &Deployment| it.spec.replicas.unwrap_or_default();
     let (name, wanted) = (now.name_any(), replicas(now));
     match before.map(replicas) {
-        None => Occurrence::normal("Created", format!("created deployment {name} with {wanted} copies")),
+        None => ("Created", format!("created deployment {name} with {wanted} replicas")),
         Some(had) if had != wanted => {
-            Occurrence::normal("Scaled", format!("scaled deployment {name} from {had} to {wanted} copies"))
+            ("Scaled", format!("scaled deployment {name} from {had} to {wanted} replicas"))
         }
-        Some(_) => Occurrence::normal("Updated", format!("updated deployment {name}")),
+        Some(_) => ("Updated", format!("updated deployment {name}")),
     }
 }
 
-/// Whether a deployment is this website's, be it that of one that had its name before.
-pub(crate) fn is_of(deployment: &Deployment, website: &Website) -> bool {
+/// Returns whether a deployment is controlled by a website of this name, perhaps an earlier one.
+pub fn is_of(deployment: &Deployment, website: &Website) -> bool {
     let name = website.name_any();
     let mut owners = deployment.owner_references().iter();
     owners.any(|it| it.controller == Some(true) && it.kind == Website::kind(&()) && it.name == name)

@@ -1,20 +1,21 @@
-//! Informers: what the operator keeps of the objects that it reads.
+//! Informers: what the caches keep of the objects.
 
 use watchkeeper_cache::InformerFactory;
 use watchkeeper_cache::informer::FactoryBuilder;
 use watchkeeper_kinds::Client;
 use watchkeeper_wire::{Intake, Paths};
 
-/// The resources that the operator applies. Its caches keep their `managedFields`, by which it knows whether they still
-/// are as they were applied.
+/// The resources that the operator applies. Their caches keep `managedFields`, which show whether an object still has the
+/// applied fields.
 const APPLIED: [&str; 2] = ["deployments", "configmaps"];
 
-/// Returns a builder of the informers that [`Websites`](crate::Websites) needs.
+/// Returns a builder of the informers that [`Context`](crate::Context) needs.
 pub fn informers(client: &Client) -> FactoryBuilder {
     InformerFactory::builder(client.sources().intake(|collection| {
-        match APPLIED.contains(&collection.resource()) {
-            true => Intake { cut: Paths::none(), ..Intake::default() },
-            false => Intake::default(),
+        if APPLIED.contains(&collection.resource()) {
+            Intake { cut: Paths::none(), ..Intake::default() }
+        } else {
+            Intake::default()
         }
     }))
 }

@@ -1,4 +1,4 @@
-//! Install: the server is made to know websites.
+//! Install: defines websites on the server.
 
 use std::time::Duration;
 
@@ -16,14 +16,13 @@ use crate::Website;
 use crate::ensure::ours;
 use crate::registry::REGISTRY;
 
-/// How long a server may take to serve what was defined.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for the server to serve the new resource.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Defines websites and makes the namespace of the registry, both as often as one likes. Returns once websites are
-/// served.
+/// Applies the definition of websites and the namespace of the registry. Returns once websites are served.
 ///
 /// # Errors
-/// If the server refuses, or takes too long.
+/// Returns an error if the server rejects them, or takes longer than 30 seconds.
 pub async fn install(client: &Client) -> Result<(), BoxError> {
     Api::<Namespace>::cluster(client).apply(&NamespaceApply::new(REGISTRY), &ours()).await?;
     let definitions = Api::<CustomResourceDefinition>::cluster(client);
@@ -34,7 +33,7 @@ pub async fn install(client: &Client) -> Result<(), BoxError> {
     let definitions =
         factory.of::<CustomResourceDefinition>().fields(&format!("metadata.name={name}").parse()?);
     let (informer, reader) = (definitions.informer(), definitions.lister());
-    let is_served = until(&informer, Some(PATIENCE), |_| {
+    let is_served = until(&informer, Some(TIMEOUT), |_| {
         let definition = reader.get(name)?;
         Ok::<_, GetError>(definition.is_some_and(|it| is_established(&it)).then_some(()))
     })

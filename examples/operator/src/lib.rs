@@ -1,17 +1,17 @@
-//! An operator to copy: a custom resource, what it owns, what it does not own, its status and its events.
+//! An operator to start from: a custom resource with an owned deployment, an object it cannot own, status and events.
 //!
-//! From: a [`Website`], which says which image is to be run, how often, and what it is to say.
-//! To:   a [deployment](mod@deployment) that it owns, a registration in the [registry], which it cannot own, and
-//!       its [status](WebsiteStatus).
+//! Input: a [`Website`]: an image, a number of replicas, and a message.
+//! Output: a [deployment](mod@deployment) that it owns, a registration in the [registry] of another namespace, and its
+//! [status](WebsiteStatus).
 //!
-//! | file | what it shows |
+//! | file | shows |
 //! |---|---|
-//! | `website` | a custom resource as a Rust type, with its schema, columns and scale |
-//! | `informers` | what the caches keep of the objects |
-//! | `install` | the definition applied, and waited for |
-//! | `reconcile` | one website brought into order: finalizer, parts, status |
-//! | `deployment`, `registry` | what is applied, and nothing else of the objects |
-//! | `ensure` | writes only what differs |
+//! | `website` | a custom resource as a Rust type, with schema, columns and scale |
+//! | `informers` | what the caches keep |
+//! | `install` | applying the definition, and waiting for it |
+//! | `reconcile` | the controller and its reconcile function: finalizer, owned objects, status |
+//! | `deployment`, `registry` | server-side apply of the fields the operator manages |
+//! | `ensure` | writing only what differs |
 //! | `main` | the process: leader election, health, metrics, signals |
 
 pub mod deployment;
@@ -26,5 +26,6 @@ pub mod website;
 pub use ensure::MANAGER;
 pub use informers::informers;
 pub use install::install;
-pub use reconcile::{FINALIZER, Websites};
+pub use reconcile::{Context, FINALIZER, controller, reconcile};
+pub use status::status;
 pub use website::{Website, WebsiteSpec, WebsiteStatus};

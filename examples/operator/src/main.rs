@@ -1,4 +1,4 @@
-//! The process: websites are brought into order until it is told to end.
+//! Runs the operator until SIGTERM or SIGINT.
 //!
 //! ```text
 //! watchkeeper apiserver --write-kubeconfig kube.yaml &
@@ -7,29 +7,30 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use clap::Parser;
-use operator_example::{MANAGER, Websites, informers, install};
+use operator_example::{Context, MANAGER, controller, informers, install, reconcile};
 use watchkeeper_controller::Manager;
-use watchkeeper_controller::events::Recorder;
+use watchkeeper_controller::events::EventRecorder;
 use watchkeeper_controller::leader::{Elector, Lease};
 use watchkeeper_core::BoxError;
 use watchkeeper_kinds::{Client, TypedFactory};
 use watchkeeper_metrics::Registry;
 
-/// Runs a deployment for every website
+/// Run a deployment for every website
 #[derive(Parser)]
 struct Arguments {
-    /// Where /healthz, /readyz and /metrics are served
+    /// Address of /healthz, /readyz and /metrics
     #[arg(long, default_value = "127.0.0.1:8080")]
     health: SocketAddr,
-    /// Work only while no other process does, by a lease
+    /// Run only while holding a lease
     #[arg(long)]
     leader_elect: bool,
-    /// The namespace of the lease; that of the kubeconfig or of the pod unless said
+    /// Namespace of the lease; defaults to that of the kubeconfig or of the pod
     #[arg(long)]
     namespace: Option<String>,
-    /// What this process is called on the lease; no other may be called so
+    /// Identity of this process on the lease; must be unique
     #[arg(long, env = "POD_NAME")]
     identity: Option<String>,
 }
@@ -44,19 +45,20 @@ async fn main() -> Result<(), BoxError> {
     let mut manager = Manager::new(&factory).metrics(&registry).serve(arguments.health)?;
     if arguments.leader_elect {
         let namespace = arguments.namespace.as_deref().unwrap_or(client.default_namespace());
-        let identity = arguments.identity.unwrap_or_else(unlike_any_other);
+        let identity = arguments.identity.unwrap_or_else(unique_identity);
         manager = manager.elector(Elector::new(Lease::new(&client, namespace, MANAGER), &identity)?);
     }
-    let (recorder, writer) = Recorder::for_server(&client, MANAGER).await;
+    let (recorder, writer) = EventRecorder::for_server(&client, MANAGER).await;
     manager.spawn("events", |stop| async move {
         writer.run(stop).await;
         Ok(())
     });
-    manager.add(Websites::controller(&factory), Websites::new(&client, &factory, &recorder));
-    eprintln!("websites are brought into order; health and metrics at http://{}", arguments.health);
+    let context = Context::new(&client, &factory, &recorder);
+    manager.add(controller(&factory), reconcile, Arc::new(context));
+    eprintln!("reconciling websites; health and metrics at http://{}", arguments.health);
     Ok(manager.run().await?) // until SIGTERM or SIGINT
 }
 
-fn unlike_any_other() -> String {
+fn unique_identity() -> String {
     format!("{}-{:x}", std::process::id(), RandomState::new().hash_one(MANAGER))
 }

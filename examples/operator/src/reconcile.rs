@@ -1,17 +1,20 @@
-//! Reconcile: brings one website into order.
+//! Reconcile: applies a website's deployment and registration, and writes its status.
 //!
-//! From: the cache, which may be behind the server.
-//! To:   the server. What is written is noted, so that the next call does not see less than this one wrote.
+//! Input: the cache, which may be behind the server.
+//! Output: writes to the server, and events.
 //!
-//! - W1: a website is held before anything is registered for it, and let go after that was taken back.
-//! - W2: nothing is written that is there already, and nothing is told that was not done.
+//! Invariants:
+//! - `reconcile.W1`: a website has the finalizer before anything is registered for it, and loses it only after the
+//!   registration was deleted.
+//! - `reconcile.W2`: objects that are up to date are not written, and events are recorded only for writes.
 
 use std::sync::Arc;
 
-use kube_core::ResourceExt;
+use kube_core::ResourceExt as _;
 use watchkeeper_cache::Reader;
-use watchkeeper_controller::events::{Occurrence, Recorder, Reference};
-use watchkeeper_controller::{Action, Controller, Failure, Finalizer, Finalizing, Reconcile, Request};
+use watchkeeper_controller::events::{Event, EventRecorder, Reference};
+use watchkeeper_controller::{Action, Controller, Error, Finalizer, Finalizing, Request};
+use watchkeeper_core::ObjectKey;
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
 use watchkeeper_kinds::{Api, Client, TypedFactory};
@@ -22,123 +25,87 @@ use crate::registry::{self, REGISTRY, registration, registrations};
 use crate::status::status;
 use crate::website::Website;
 
-/// Keeps a website until what is registered for it has been taken back (W1).
+/// Keeps a website until its registration is deleted (`reconcile.W1`).
 pub const FINALIZER: &str = "watchkeeper.example/registration";
 
-/// Brings websites into order.
-#[derive(Debug, Clone)]
-pub struct Websites {
+/// The state that all calls share.
+#[derive(Debug)]
+pub struct Context {
     client: Client,
     finalizer: Finalizer<Website>,
-    recorder: Recorder,
-    websites: Reader<Website>,
+    recorder: EventRecorder,
     deployments: Reader<Deployment>,
     registrations: Reader<ConfigMap>,
 }
 
-impl Websites {
-    /// Creates the reconciler. The factory must come from [`informers`](crate::informers()); the recorder receives an
-    /// event for each change.
-    pub fn new(client: &Client, factory: &TypedFactory, recorder: &Recorder) -> Self {
-        let websites = factory.of::<Website>().lister();
+/// Returns the controller of websites, their deployments and their registrations.
+pub fn controller(factory: &TypedFactory) -> Controller {
+    Controller::new("websites", &factory.of::<Website>().informer())
+        .owns(&factory.apps_v1().deployments().informer())
+        .watches(&registrations(factory).informer(), registry::website_of)
+        .concurrency(4)
+}
+
+/// Reconciles one website.
+///
+/// # Errors
+/// Returns the error of a request; the call is then retried.
+pub async fn reconcile(request: Request, context: Arc<Context>) -> Result<Action, Error> {
+    let Some(website) = request.object::<Website>()? else {
+        // A late write may have come after the cleanup: by a former leader, or based on a stale cache.
+        return context.unregister(request.key()).await;
+    };
+    let act = async |step| match step {
+        Finalizing::Apply(website) => context.apply(request.key(), website).await,
+        Finalizing::Cleanup(_) => context.unregister(request.key()).await,
+    };
+    context.finalizer.run(website, act).await
+}
+
+impl Context {
+    /// Creates the context. The factory must come from [`informers`](crate::informers()).
+    pub fn new(client: &Client, factory: &TypedFactory, recorder: &EventRecorder) -> Self {
         Self {
             client: client.clone(),
-            finalizer: Finalizer::new(FINALIZER, &Api::<Website>::all(client), websites.store()),
+            finalizer: Finalizer::new(FINALIZER, &Api::<Website>::all(client)),
             recorder: recorder.clone(),
-            websites,
             deployments: factory.apps_v1().deployments().lister(),
             registrations: registrations(factory).lister(),
         }
     }
 
-    /// What calls it: whenever a website, its deployment or its registration may have changed.
-    pub fn controller(factory: &TypedFactory) -> Controller {
-        Controller::new("websites", &factory.of::<Website>().informer())
-            .owns(&factory.apps_v1().deployments().informer())
-            .watches(&registrations(factory).informer(), registry::website_of)
-            .concurrency(4)
-    }
-}
-
-impl Reconcile for Websites {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(website) = self.websites.get(request.key())? else {
-            // It is gone. A write for it may have come late: a former leader's, or one by a cache that was behind.
-            if self.registered(&request)?.is_some() {
-                self.unregister(&request).await?;
-            }
-            return Ok(Action::Done);
-        };
-        let act = async |website| match website {
-            Finalizing::Apply(website) => self.bring_about(&request, website).await,
-            Finalizing::Cleanup(_) => self.unregister(&request).await, // whatever the cache says
-        };
-        self.finalizer.run(&request, website, act).await
-    }
-}
-
-impl Websites {
-    /// Makes what is there what is wanted, and says so.
-    async fn bring_about(&self, request: &Request, website: Arc<Website>) -> Result<Action, Failure> {
+    async fn apply(&self, key: &ObjectKey, website: Arc<Website>) -> Result<Action, Error> {
         let registrations = Api::namespaced(&self.client, REGISTRY);
-        let wanted = registration(request.key(), &website);
-        let registered = self.registered(request)?;
-        if let Some(written) = ensure(&registrations, registered.as_deref(), &wanted).await? {
-            wrote(request, &self.registrations, &written);
-        }
+        let registered = self.registrations.namespace(REGISTRY).get(&registry::name_of(key))?;
+        ensure(&registrations, registered.as_deref(), &registration(key, &website)).await?;
 
-        let there = self.deployments.get(request.key())?;
-        if there.as_ref().is_some_and(|there| !is_of(there, &website)) {
-            let taken = "the deployment of this name is somebody else's";
-            self.tell(&website, Occurrence::warning("Taken", taken))?;
-            return Err(Failure::retry(taken));
+        let before = self.deployments.get(&key.to_string())?;
+        if before.as_ref().is_some_and(|before| !is_of(before, &website)) {
+            return Err("a deployment of this name belongs to another owner".into());
         }
-        let deployments = Api::namespaced(&self.client, request.key().namespace().unwrap_or_default());
-        let written = ensure(&deployments, there.as_deref(), &deployment(&website)?).await?;
+        let namespace = website.namespace().unwrap_or_default();
+        let deployments = Api::namespaced(&self.client, &namespace);
+        let written = ensure(&deployments, before.as_deref(), &deployment(&website)?).await?;
         if let Some(written) = &written {
-            wrote(request, &self.deployments, written);
-            self.tell(&website, difference(there.as_deref(), written))?;
+            let (reason, message) = difference(before.as_deref(), written);
+            let event = Event::normal(reason, message).action("Reconcile");
+            self.recorder.record(&Reference::of_object(&*website)?, event);
         }
-        self.say(request, website, written.as_ref().or(there.as_deref())).await
-    }
 
-    /// Writes the status, where it says something new.
-    async fn say(
-        &self,
-        request: &Request,
-        website: Arc<Website>,
-        deployment: Option<&Deployment>,
-    ) -> Result<Action, Failure> {
-        let status = Some(status(&website, deployment));
+        let status = Some(status(&website, written.as_ref().or(before.as_deref())));
         if website.status != status {
-            let websites = Api::namespaced(&self.client, request.key().namespace().unwrap_or_default());
-            // In the version that was read: what is said of an older one is refused.
-            let said = Website { status, ..Arc::unwrap_or_clone(website) };
-            let written = websites.update_status(&said, &Default::default()).await?;
-            wrote(request, &self.websites, &written);
+            // With the resource version that was read: a status for an older spec is rejected.
+            let website = Website { status, ..Arc::unwrap_or_clone(website) };
+            Api::namespaced(&self.client, &namespace).update_status(&website, &Default::default()).await?;
         }
-        Ok(Action::Done)
+        Ok(Action::await_change())
     }
 
-    fn tell(&self, website: &Website, what: Occurrence) -> Result<(), Failure> {
-        self.recorder.record(&Reference::of_object(website)?, what.action("Reconcile"));
-        Ok(())
-    }
-
-    fn registered(&self, request: &Request) -> Result<Option<Arc<ConfigMap>>, Failure> {
-        Ok(self.registrations.namespace(REGISTRY).get(&registry::name_of(request.key()))?)
-    }
-
-    async fn unregister(&self, request: &Request) -> Result<Action, Failure> {
+    async fn unregister(&self, key: &ObjectKey) -> Result<Action, Error> {
         let registrations = Api::<ConfigMap>::namespaced(&self.client, REGISTRY);
-        match registrations.delete(&registry::name_of(request.key()), &Default::default()).await {
+        match registrations.delete(&registry::name_of(key), &Default::default()).await {
             Err(error) if !error.is_not_found() => Err(error.into()),
-            _ => Ok(Action::Done),
+            _ => Ok(Action::await_change()),
         }
     }
-}
-
-/// The next call for this key waits until the cache has this.
-fn wrote<K: ResourceExt>(request: &Request, cache: &Reader<K>, written: &K) {
-    request.wrote(cache.store(), written.resource_version().unwrap_or_default().as_str());
 }

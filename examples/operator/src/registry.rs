@@ -1,7 +1,7 @@
-//! Registry: a namespace with a ConfigMap for each website, for others to find them.
+//! Registry: a namespace with a ConfigMap for each website.
 //!
-//! Nothing of another namespace can be owned, so the garbage collector does not clean up here: the operator does,
-//! before it lets a website go.
+//! An owner must be in the same namespace, so the garbage collector does not clean up here: the operator does, before it
+//! removes its finalizer from a website.
 
 use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 use watchkeeper_kinds::apply::core::v1::ConfigMapApply;
@@ -10,29 +10,31 @@ use watchkeeper_kinds::{TypedFactory, TypedInformer};
 
 use crate::{MANAGER, Website};
 
-/// The namespace.
+/// The namespace of registrations.
 pub const REGISTRY: &str = "registry";
+/// The selector of registrations.
+pub const SELECTOR: &str = "app.kubernetes.io/managed-by=website-operator";
 /// The label of registrations.
 const LABEL: (&str, &str) = ("app.kubernetes.io/managed-by", MANAGER);
 
-/// All registrations. There may be other ConfigMaps in their namespace, which are nobody's business here.
+/// Returns the informer of all registrations, without other ConfigMaps in their namespace.
 pub fn registrations(factory: &TypedFactory) -> TypedInformer<ConfigMap> {
-    let ours = LabelSelector::from_labels([LABEL]).expect("it is a label");
+    let ours = SELECTOR.parse::<LabelSelector>().expect("a valid selector");
     factory.core_v1().config_maps().namespace(REGISTRY).labels(&ours)
 }
 
-/// What the registration of a website is called: no namespace has a dot.
+/// Returns the name of a website's registration. The first dot separates namespace and name: namespaces contain none.
 pub fn name_of(website: &ObjectKey) -> String {
     format!("{}.{}", website.namespace().unwrap_or_default(), website.name())
 }
 
-/// Which website a registration is of.
+/// Returns the website of a registration.
 pub fn website_of(registration: &Object) -> Vec<ObjectKey> {
     let parts = registration.head.key().name().split_once('.');
     parts.map(|(namespace, name)| ObjectKey::namespaced(namespace, name)).into_iter().collect()
 }
 
-/// What is registered of a website.
+/// Returns the registration of a website.
 pub fn registration(key: &ObjectKey, website: &Website) -> ConfigMapApply {
     let data = [("website", key.to_string()), ("message", website.spec.message.clone())];
     let (label, value) = LABEL;

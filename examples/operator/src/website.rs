@@ -1,10 +1,10 @@
-//! Website: what users ask for, and what they are told of it.
+//! Website: the custom resource.
 
 use kube_derive::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is wanted: so many copies of an image, which say something.
+/// The desired state: replicas of an image that show a message.
 #[derive(CustomResource, Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "watchkeeper.example",
@@ -19,61 +19,61 @@ use serde::{Deserialize, Serialize};
     scale(spec_replicas_path = ".spec.replicas", status_replicas_path = ".status.readyReplicas"),
     crates(kube_core = "kube_core", k8s_openapi = "watchkeeper_kinds::k8s_openapi")
 )]
-#[allow(clippy::duplicated_attributes, reason = "columns are attributes, and two of them are integers")]
+#[allow(clippy::duplicated_attributes, reason = "two print columns have the same type")]
 #[serde(rename_all = "camelCase")]
 pub struct WebsiteSpec {
-    /// Which image is run.
+    /// The image to run.
     #[schemars(length(min = 1))]
     pub image: String,
-    /// How many copies of it.
+    /// The number of replicas.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 1000))]
     pub replicas: i32,
-    /// What it says, as the environment variable `MESSAGE`.
+    /// The message, passed as the environment variable `MESSAGE`.
     #[serde(default = "hello")]
     #[schemars(length(min = 1))]
     pub message: String,
 }
 
-/// What there is.
+/// The observed state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebsiteStatus {
-    /// Of which generation of the spec this was said.
+    /// The generation of the spec that this status is about.
     pub observed_generation: i64,
-    /// How many copies answer.
+    /// The number of ready replicas.
     pub ready_replicas: i32,
-    /// In a word.
+    /// A summary.
     pub phase: Phase,
-    /// In the words that all controllers have in common.
+    /// Standard conditions.
     #[serde(default)]
     pub conditions: Vec<Condition>,
 }
 
-/// A website in a word.
+/// A summary of the state of a website.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Phase {
-    /// Its copies are on their way.
+    /// The rollout is in progress.
     #[default]
     Progressing,
-    /// All of them answer.
+    /// All replicas are ready and up to date.
     Ready,
 }
 
-/// One thing that is so, or is not.
+/// A condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// Which: `Ready`.
+    /// The type: `Ready`.
     #[serde(rename = "type")]
     pub type_: String,
     /// `True` or `False`.
     pub status: String,
-    /// Why, in a word.
+    /// The reason, one CamelCase word.
     pub reason: String,
-    /// Why, in a sentence.
+    /// The reason, one sentence.
     pub message: String,
-    /// Since when.
+    /// When the status last changed.
     pub last_transition_time: String,
 }
 

@@ -27,7 +27,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 impl ResolvedRequest {
     /// Returns whether the request is for component statuses.
     pub(super) fn is_components(&self) -> bool {
-        self.row.group.is_empty() && self.row.name == "componentstatuses"
+        self.row.rules().reports_components()
     }
 }
 

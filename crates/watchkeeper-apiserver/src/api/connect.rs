@@ -52,6 +52,7 @@ impl Api {
         resolved: &ResolvedRequest,
         request: Request,
     ) -> Result<Response, Status> {
+        self.writer.admit_connect(&resolved.call(&request.user)).await?;
         let sub = resolved.sub.as_ref().map_or("", |sub| &*sub.name);
         let query = &request.query;
         let options = match sub {

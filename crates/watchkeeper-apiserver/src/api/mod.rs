@@ -19,6 +19,7 @@ mod write_response;
 
 use std::sync::Arc;
 
+use crate::admission::AdmissionPlugin;
 use crate::custom::Definitions;
 use crate::faults::Faults;
 use crate::http::{Authenticator, Authorizer, Handler, Request, Response, Target};
@@ -84,6 +85,13 @@ impl Api {
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.writer = self.writer.authorizer(authorizer);
+        self
+    }
+
+    /// Appends a plugin to the admission chain.
+    #[must_use]
+    pub fn admission(mut self, plugin: Arc<dyn AdmissionPlugin>) -> Self {
+        self.writer = self.writer.admission(plugin);
         self
     }
 

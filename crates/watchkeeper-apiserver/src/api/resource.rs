@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::custom::CustomKind;
 use crate::http::{
     Accepted, AtVersion, DeleteOptions, GetOptions, ListOptions, MediaType, Offer, PatchType, Request,
-    ResourceRequest, Response, Verb, WriteOptions, decode_delete_options, decode_patch, hold,
+    ResourceRequest, Response, User, Verb, WriteOptions, decode_delete_options, decode_patch, hold,
     method_not_allowed, no_such_resource, read_object, sent_object, sent_patch,
 };
 use crate::registry::{self, Resource, Subresource};
@@ -37,8 +37,9 @@ pub(super) struct ResolvedRequest {
 
 impl ResolvedRequest {
     /// Returns the call for the writer, which knows events only by the core group.
-    fn call(&self) -> Call<'_> {
+    pub(super) fn call<'a>(&'a self, user: &'a User) -> Call<'a> {
         Call {
+            user,
             resource: self.owner.as_ref().unwrap_or(&self.row),
             subresource: self.sub.as_ref().map(|sub| &*sub.name),
             namespace: self.scope.namespace.as_deref(),
@@ -66,7 +67,7 @@ impl ResolvedRequest {
 
     /// Returns whether the request is for custom resource definitions.
     fn defines(&self) -> bool {
-        self.row.group == "apiextensions.k8s.io" && self.row.name == "customresourcedefinitions"
+        self.row.rules().defines_resources()
     }
 
     pub(super) fn encoder(
@@ -111,12 +112,12 @@ impl Api {
                 Ok(Response::page_not_found())
             };
         };
-        let is_pod = resolved.row.group.is_empty() && resolved.row.name == "pods";
+        let has_kubelet = resolved.row.rules().connects_to_kubelet();
         match (target.verb, &*target.subresource) {
-            (Verb::Connect, "attach" | "exec" | "portforward") if is_pod => {
+            (Verb::Connect, "attach" | "exec" | "portforward") if has_kubelet => {
                 return self.connect(&resolved, request).await;
             }
-            (Verb::Get, "log") if is_pod => return self.log(&resolved, &request.query).await,
+            (Verb::Get, "log") if has_kubelet => return self.log(&resolved, &request.query).await,
             _ => {}
         }
         let verbs = resolved.sub.as_ref().map_or(resolved.row.verbs, |sub| sub.verbs);
@@ -181,8 +182,7 @@ impl Api {
         };
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         // The path of a namespace has its name in both places.
-        let is_namespaces = row.group.is_empty() && row.name == "namespaces";
-        let namespace = text(&target.namespace).filter(|_| !is_namespaces);
+        let namespace = text(&target.namespace).filter(|_| !row.rules().is_namespace());
         let all = namespace.is_none() && row.is_namespaced();
         match target.verb {
             Verb::List | Verb::Watch if all => {}
@@ -192,7 +192,7 @@ impl Api {
         }
         let view = View::of(&registry, row);
         let owner = match view {
-            View::NewEvent => registry.get("", "v1", "events").cloned(),
+            View::NewEvent => registry.iter().find(|other| other.storage == row.storage).cloned(),
             _ => None,
         };
         let scope = Scope { resource: row.clone(), namespace, name: text(&target.name), view };
@@ -278,12 +278,12 @@ impl Api {
                 value = core_event(value);
                 value["apiVersion"] = "v1".into();
             }
-            let call = resolved.call();
+            let call = resolved.call(&user);
             let written = match verb {
                 Verb::Create => {
                     let warning =
                         name_warning(call.resource, value["metadata"]["name"].as_str().unwrap_or_default());
-                    match writer.create(&call, value, &options, &user).await {
+                    match writer.create(&call, value, &options).await {
                         // kube-apiserver warns about a name before it checks whether it is taken.
                         Err(status) if status.is_already_exists() => {
                             let warnings: Vec<String> = decoded.warnings.into_iter().chain(warning).collect();
@@ -292,7 +292,7 @@ impl Api {
                         outcome => outcome?,
                     }
                 }
-                _ => writer.update(&call, value, &options, &user).await?,
+                _ => writer.update(&call, value, &options).await?,
             };
             resolved.response(&encoder, &preferences, written, &decoded.warnings)
         };
@@ -311,13 +311,13 @@ impl Api {
         let (user, preferences) = (request.user, request.preferences);
         let mut body = request.body.read().await?;
         let is_heavy = is_heavy_patch(form, body.len())
-            || self.writer.stored_bytes(&resolved.call()).await? > INLINE_BYTES;
+            || self.writer.stored_bytes(&resolved.call(&user)).await? > INLINE_BYTES;
         let (resolved, writer) = (resolved.clone(), self.writer.clone());
         let work = async move {
             if resolved.scope.view == View::NewEvent && form != PatchType::Json {
                 body = core_patch(body, form);
             }
-            let written = writer.patch(&resolved.call(), form, body, &options, &user).await?;
+            let written = writer.patch(&resolved.call(&user), form, body, &options).await?;
             resolved.response(&encoder, &preferences, written, &[])
         };
         self.heavy.run(is_heavy, work).await
@@ -334,7 +334,8 @@ impl Api {
         let encoder = resolved.encoder(self, &request, accepted)?;
         let list = if collection { Some(ListOptions::read(&request.query)?) } else { None };
         let media = sent_object(&request.headers);
-        let (query, preferences, budget) = (request.query, request.preferences, request.budget);
+        let (query, user, preferences, budget) =
+            (request.query, request.user, request.preferences, request.budget);
         let body = request.body.read().await?;
         let options = if body.is_empty() {
             DeleteOptions::of_query(&query)?
@@ -344,7 +345,7 @@ impl Api {
             let work = async move { DeleteOptions::of_body(decode_delete_options(&body, media)?) };
             self.heavy.run(is_heavy, work).await?
         };
-        let call = resolved.call();
+        let call = resolved.call(&user);
         if let Some(list) = list {
             let page = self.reader.list(&resolved.scope, &list).await?;
             self.writer.delete_collection(&call, &page.items, &options).await?;

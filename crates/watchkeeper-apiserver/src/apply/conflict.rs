@@ -5,20 +5,20 @@ use watchkeeper_core::{CauseType, Outcome, Quoted, Status, StatusCause, StatusDe
 use super::field_set::{FieldPath, FieldSet};
 use super::managers::{Manager, Operation};
 
-/// Fields that an apply would change and others own: at least one.
+/// Fields that an apply would change and others own. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Conflicts {
-    /// In the order of the managers, each with its fields.
+    /// The fields of each manager, in the order of the managers.
     found: Vec<(Manager, FieldSet)>,
 }
 
 impl Conflicts {
-    /// `None` where there are none.
+    /// Returns `None` if there are no conflicts.
     pub(super) fn of(found: Vec<(Manager, FieldSet)>) -> Option<Self> {
         (!found.is_empty()).then_some(Self { found })
     }
 
-    /// Those that are not about these fields.
+    /// Returns the conflicts that are not about these fields.
     pub(super) fn without(&self, fields: &FieldSet) -> Option<Self> {
         let left = self.found.iter().map(|(manager, owned)| (manager.clone(), owned.difference(fields)));
         Self::of(left.filter(|(_, owned)| !owned.is_empty()).collect())
@@ -30,7 +30,7 @@ impl Conflicts {
             .flat_map(|(manager, fields)| fields.paths().into_iter().map(move |path| (manager, path)))
     }
 
-    /// 409, with a cause a field.
+    /// Returns a 409 with a cause per field.
     pub(crate) fn status(&self) -> Status {
         let causes: Vec<StatusCause> = self
             .paths()

@@ -1,7 +1,7 @@
-//! Defined types: what a definition says of how the fields of its kind are merged.
+//! Defined types: the merge semantics of a custom kind.
 //!
-//! From: the schema of each version of a definition.
-//! To:   [`types`](super::types), which asks for the type of a field.
+//! Input: the schema of each version of a definition.
+//! Output: [`types`](super::types), which looks up the type of a field.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ pub(crate) struct DefinedTypes {
     versions: BTreeMap<String, Defined>,
 }
 
-/// A type that a definition has.
+/// A type of a definition.
 #[derive(Debug)]
 pub(super) enum Defined {
     Scalar(Plain),
-    /// Each part of it is what it says itself.
+    /// Untyped: each part has the type of its value.
     Any,
-    /// An object with these fields; `is_open` where it may have others.
+    /// An object with these fields; `is_open` if it may have others.
     Object {
         fields: BTreeMap<String, Defined>,
         owners: Owners,
@@ -33,7 +33,7 @@ pub(super) enum Defined {
     List(Box<Defined>, Kept),
 }
 
-/// What tells the items of a list apart.
+/// How the items of a list are identified.
 #[derive(Debug)]
 pub(super) enum Kept {
     Atomic,
@@ -71,10 +71,7 @@ fn defined(schema: &Value) -> Defined {
     if is("x-kubernetes-int-or-string") {
         return Defined::Scalar(Plain::Untyped);
     }
-    let owners = match schema["x-kubernetes-map-type"] == "atomic" {
-        true => Owners::One,
-        false => Owners::Each,
-    };
+    let owners = if schema["x-kubernetes-map-type"] == "atomic" { Owners::One } else { Owners::Each };
     match schema["type"].as_str() {
         Some("string") => Defined::Scalar(Plain::Text),
         Some("integer" | "number") => Defined::Scalar(Plain::Numeric),
@@ -152,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_maps_are_merged_as_the_definition_says() {
+    fn lists_and_maps_are_merged_by_the_definition() {
         let first = json!({"tags": ["x"], "parts": [{"name": "p", "n": 1}], "plain": ["a"], "open": {"deep": {"k": 1}}});
         let first = apply(&json!({}), Managers::default(), "a", &first).unwrap();
         let second = json!({"tags": ["y"], "parts": [{"name": "q"}], "open": {"deep": {"l": 2}}});
@@ -169,11 +166,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_definition_does_not_have_is_refused() {
+    fn fields_missing_from_the_definition_are_refused() {
         let Err(ApplyError::Misfits(misfits)) =
             apply(&json!({}), Managers::default(), "a", &json!({"bogus": 1}))
         else {
-            panic!("it was taken")
+            panic!("it was accepted")
         };
         assert_eq!(misfits.to_string(), ".spec.bogus: field not declared in schema");
     }

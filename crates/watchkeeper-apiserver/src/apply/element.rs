@@ -1,11 +1,11 @@
 //! Element: one step of the path to a field.
 //!
-//! | as text in `fieldsV1` | in a message | is |
+//! | in `fieldsV1` | in a message | stands for |
 //! |---|---|---|
 //! | `f:spec` | `.spec` | a field of an object |
-//! | `k:{"name":"web"}` | `[name="web"]` | the item of a list whose fields are these |
-//! | `v:"example.com/hold"` | `[="example.com/hold"]` | the item of a list that is this value |
-//! | `i:3` | `[3]` | the item of a list at this place |
+//! | `k:{"name":"web"}` | `[name="web"]` | the list item with these fields |
+//! | `v:"example.com/hold"` | `[="example.com/hold"]` | the list item with this value |
+//! | `i:3` | `[3]` | the list item at this index |
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,53 +13,53 @@ use std::fmt;
 use serde_json::{Number, Value};
 use watchkeeper_core::Quoted;
 
-/// One step of the path to a field. They are ordered as the real server orders them.
+/// One step of the path to a field. The order is that of kube-apiserver.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Element {
     /// A field of an object.
     Field(String),
-    /// The item of a list whose fields are these, by their names in order.
+    /// The list item with these fields, ordered by name.
     Key(Vec<(String, Scalar)>),
-    /// The item of a list that is this value.
+    /// The list item with this value.
     Value(Scalar),
-    /// The item of a list at this place.
+    /// The list item at this index.
     Index(i64),
 }
 
-/// A value that tells items of a list apart.
+/// A value that identifies a list item.
 #[derive(Debug, Clone)]
 pub enum Scalar {
     /// A number; 1 and 1.0 are the same.
     Number(Number),
-    /// A text.
+    /// A string.
     Text(String),
-    /// True or false.
+    /// A boolean.
     Bool(bool),
-    /// What the API never has for a key: `null`, or the text of a list or an object.
+    /// Never a key in the API: `null`, or the JSON of a list or an object.
     Other(String),
 }
 
-/// Why a text is no element.
+/// Why a string is not an element.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ElementError {
-    /// Of a sort that a later server may know: it is passed over.
+    /// Unknown prefix, perhaps of a later version: ignored.
     #[error("an element of an unknown sort")]
     Unknown,
-    /// Of no sort at all, or of a sort that it does not fit.
+    /// No prefix, or a value that does not fit the prefix.
     #[error("no element: {0}")]
     Malformed(String),
 }
 
 impl Element {
-    /// A field of an object.
+    /// Creates the element of an object field.
     pub fn field(name: impl Into<String>) -> Self {
         Self::Field(name.into())
     }
 
-    /// Reads an element as `fieldsV1` has it.
+    /// Parses an element of `fieldsV1`.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If it is not an element.
     pub fn parse(text: &str) -> Result<Self, ElementError> {
         let malformed = || ElementError::Malformed(text.chars().take(64).collect());
         let (sort, rest) = text.split_once(':').ok_or_else(malformed)?;
@@ -76,7 +76,7 @@ impl Element {
         .map_err(|_| malformed())
     }
 
-    /// The element as `fieldsV1` has it.
+    /// Formats the element for `fieldsV1`.
     pub fn text(&self) -> String {
         match self {
             Self::Field(name) => format!("f:{name}"),
@@ -93,7 +93,7 @@ impl Element {
     }
 }
 
-/// As it stands in a message.
+/// Formats it for messages.
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -176,7 +176,7 @@ impl PartialEq for Scalar {
 
 impl Eq for Scalar {}
 
-/// JSON as Go writes it: fit for a script element, too.
+/// Formats JSON as Go does, with HTML characters escaped.
 pub(super) fn go_json(value: &Value) -> String {
     let mut json = value.to_string();
     for (plain, escaped) in [
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn elements_are_written_as_they_were_read() {
+    fn elements_round_trip() {
         for (text, shown) in [
             ("f:spec", ".spec"),
             ("f:a.b/c:d", ".a.b/c:d"),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_element_is_told_from_what_is_unknown() {
+    fn malformed_elements_are_distinguished_from_unknown_ones() {
         assert_eq!(Element::parse("x:y"), Err(ElementError::Unknown));
         for text in ["", "f", "spec", "i:x", "k:[]", "k:{", "v:", "v:1 2", "ff:x"] {
             assert!(matches!(Element::parse(text), Err(ElementError::Malformed(_))), "{text}");
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_ordered_by_value_and_sorts_as_the_real_server_orders_them() {
+    fn elements_are_ordered_as_in_kube_apiserver() {
         let ordered =
             ["f:b", r#"k:{"p":9}"#, r#"k:{"p":80}"#, r#"k:{"p":"a"}"#, "v:1", "v:\"a\"", "v:true", "i:1"];
         let mut elements: Vec<Element> =

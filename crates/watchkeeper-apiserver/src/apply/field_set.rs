@@ -1,6 +1,7 @@
-//! Field set: which fields of an object, such as those that a manager owns.
+//! Field set: a set of fields of an object, such as those that a manager owns.
 //!
-//! - F1: no node is empty: it is a member, or one is below it. So sets are equal if they hold the same paths.
+//! Invariants:
+//! - `field_set.F1`: every node is a member or has a member below it. So sets with the same paths are equal.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +10,7 @@ use super::element::{Element, ElementError};
 use super::types::Type;
 use serde_json::{Map, Value};
 
-/// A set of paths to fields. A path can be in it without those that it leads through, or that lead through it.
+/// A set of paths to fields. A path does not imply its ancestors or descendants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldSet {
     nodes: BTreeMap<Element, Node>,
@@ -22,13 +23,13 @@ struct Node {
 }
 
 impl Node {
-    /// F1.
+    /// See `field_set.F1`.
     fn is_empty(&self) -> bool {
         !self.is_member && self.below.is_empty()
     }
 }
 
-/// A path, as it stands in a message.
+/// A path, formatted for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldPath(pub Vec<Element>);
 
@@ -39,7 +40,7 @@ impl fmt::Display for FieldPath {
 }
 
 impl FieldSet {
-    /// The set of these paths, each of names of fields.
+    /// Creates a set from paths of field names.
     pub fn of_fields(paths: &[&[&str]]) -> Self {
         let mut set = Self::default();
         for path in paths {
@@ -48,10 +49,10 @@ impl FieldSet {
         set
     }
 
-    /// Reads a set from the JSON of `fieldsV1`.
+    /// Parses `fieldsV1`.
     ///
     /// # Errors
-    /// Where it is none. Elements of an unknown sort are passed over.
+    /// If an element is malformed. Unknown elements are ignored.
     pub fn parse(fields: &Value) -> Result<Self, ElementError> {
         let Value::Object(fields) = fields else {
             return match fields {
@@ -73,7 +74,7 @@ impl FieldSet {
         Ok(set)
     }
 
-    /// The JSON of `fieldsV1`.
+    /// Returns the JSON of `fieldsV1`.
     pub fn json(&self) -> Value {
         let fields = self.nodes.iter().map(|(element, node)| {
             let mut fields = Map::new();
@@ -88,12 +89,12 @@ impl FieldSet {
         Value::Object(fields.collect())
     }
 
-    /// Whether there is no path in it.
+    /// Returns whether it has no paths.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// Adds a path. The empty path, which is the whole object, is in no set.
+    /// Adds a path. The empty path (the whole object) is ignored.
     pub fn insert(&mut self, path: impl IntoIterator<Item = Element>) {
         let mut path = path.into_iter();
         let Some(first) = path.next() else { return };
@@ -104,7 +105,7 @@ impl FieldSet {
         node.is_member = true;
     }
 
-    /// Whether the path is in it.
+    /// Returns whether the path is in it.
     pub fn contains(&self, path: &[Element]) -> bool {
         match path {
             [] => false,
@@ -113,17 +114,17 @@ impl FieldSet {
         }
     }
 
-    /// Whether the path of this element alone is in it.
+    /// Returns whether the path of this single element is in it.
     pub fn has(&self, element: &Element) -> bool {
         self.nodes.get(element).is_some_and(|node| node.is_member)
     }
 
-    /// The paths that lead through this element, without it.
+    /// Returns the paths below this element, relative to it.
     pub fn below(&self, element: &Element) -> Option<&Self> {
         self.nodes.get(element).map(|node| &node.below).filter(|below| !below.is_empty())
     }
 
-    /// The paths of either.
+    /// Returns the paths of either.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let mut all = self.clone();
@@ -135,7 +136,7 @@ impl FieldSet {
         all
     }
 
-    /// The paths of both.
+    /// Returns the paths in both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         self.combined(|element, node| {
@@ -145,7 +146,7 @@ impl FieldSet {
         })
     }
 
-    /// The paths that the other does not have.
+    /// Returns the paths that the other does not have.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         self.combined(|element, node| match other.nodes.get(element) {
@@ -157,7 +158,7 @@ impl FieldSet {
         })
     }
 
-    /// The paths that the other does not have, and that lead through none that it has.
+    /// Returns the paths that are neither in the other nor below one of its paths.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         self.combined(|element, node| match other.nodes.get(element) {
@@ -169,7 +170,7 @@ impl FieldSet {
         })
     }
 
-    /// The paths that begin as one of these does, or on the way to one of them; `*` is any element.
+    /// Returns the paths that match a prefix of a pattern, or extend a pattern; `*` is any element.
     #[must_use]
     pub fn along(&self, patterns: &[&[&str]]) -> Self {
         self.combined(|element, node| {
@@ -192,14 +193,14 @@ impl FieldSet {
 
     fn combined(&self, combine: impl Fn(&Element, &Node) -> Option<Node>) -> Self {
         let nodes = self.nodes.iter().filter_map(|(element, node)| {
-            let node = combine(element, node).filter(|node| !node.is_empty())?; // F1
+            let node = combine(element, node).filter(|node| !node.is_empty())?; // field_set.F1
             Some((element.clone(), node))
         });
         Self { nodes: nodes.collect() }
     }
 
-    /// The set, and every field on the way to its paths that the type itself has. Nobody owns such a field where
-    /// something in it has owners, so that it would never go.
+    /// Returns the set with every ancestor of its paths that the type names. Such a field has no owner while something
+    /// in it has one, so it would never be removed.
     #[must_use]
     pub(super) fn with_named_fields(&self, of: Option<Type<'_>>) -> Self {
         let nodes = self.nodes.iter().map(|(element, node)| {
@@ -211,7 +212,7 @@ impl FieldSet {
         Self { nodes: nodes.collect() }
     }
 
-    /// All paths; those of a level before those below it.
+    /// Returns all paths, ancestors first.
     pub fn paths(&self) -> Vec<FieldPath> {
         let mut paths = Vec::new();
         self.collect(&mut Vec::new(), &mut paths);
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_says_that_what_is_above_is_in_the_set_too() {
+    fn a_dot_makes_the_parent_a_member() {
         let fields = json!({"f:a": {".": {}, "f:b": {}}, "f:c": {"k:{\"n\":1}": {}}});
         let set = read(&fields);
         assert_eq!(set.json(), fields);
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_passed_over_and_what_is_broken_is_not() {
+    fn unknown_elements_are_ignored_and_malformed_ones_are_not() {
         assert_eq!(read(&json!({"x:y": {"f:a": 1}, "f:b": {}})), FieldSet::of_fields(&[&["b"]]));
         for broken in [json!([]), json!({"f:a": []}), json!({"a": {}})] {
             assert!(FieldSet::parse(&broken).is_err(), "{broken}");
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_takes_what_is_below_it_along_only_where_asked_to() {
+    fn only_without_removes_descendants() {
         let set = read(&json!({"f:a": {".": {}, "f:b": {}}}));
         let a = FieldSet::of_fields(&[&["a"]]);
         assert_eq!(set.difference(&a), FieldSet::of_fields(&[&["a", "b"]]));

@@ -1,4 +1,4 @@
-//! Last applied: what kubectl wrote into an annotation when it applied objects by itself.
+//! Last applied: the annotation of kubectl's client-side apply.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use super::field_set::FieldSet;
 use super::typed::{check, compare, fields_of};
 use super::types::Type;
 
-/// The manager that did so. What it applied then is its own when it applies at the server.
+/// The manager of client-side apply. It keeps its fields when it changes to server-side apply.
 pub(super) const MANAGER: &str = "kubectl";
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// How large the annotations of an object may be together.
+/// The maximum size of all annotations of an object.
 const ANNOTATIONS_BYTES: usize = 256 << 10;
 
-/// The fields of what was applied last that are now as they were applied; `None` where nobody knows.
+/// Returns the last-applied fields that are unchanged in the live object; `None` without a readable annotation.
 pub(super) fn unchanged_fields(live: &Value, api_version: &str, of: Type<'_>) -> Option<FieldSet> {
     let text = live["metadata"]["annotations"][ANNOTATION].as_str()?;
     let applied: Value = serde_json::from_str(text).ok().filter(Value::is_object)?;
@@ -30,7 +30,7 @@ pub(super) fn unchanged_fields(live: &Value, api_version: &str, of: Type<'_>) ->
     Some(fields_of(&applied, of).difference(&changed))
 }
 
-/// Keeps the annotation true when kubectl applies an object that has it.
+/// Updates the annotation when kubectl applies an object that has it.
 pub(crate) fn renew(object: &mut Value, manager: &str, configuration: &Value) {
     let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") else { return };
     let is_there = annotations.get(ANNOTATION).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
@@ -47,7 +47,7 @@ pub(crate) fn renew(object: &mut Value, manager: &str, configuration: &Value) {
     }
 }
 
-/// The value with its fields in the order of their names.
+/// Returns the value with its fields sorted by name.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

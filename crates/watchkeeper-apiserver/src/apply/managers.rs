@@ -1,6 +1,7 @@
-//! Managers: who owns which fields of an object, as `metadata.managedFields` has it.
+//! Managers: the owners of fields, as in `metadata.managedFields`.
 //!
-//! - G1: nobody is here who owns nothing.
+//! Invariants:
+//! - `managers.G1`: every manager owns at least one field.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +10,18 @@ use watchkeeper_core::Timestamp;
 
 use super::field_set::FieldSet;
 
-/// How many may own fields because they have updated them; the oldest are then counted as one.
+/// The maximum number of managers with `Update`; beyond it the oldest are merged.
 const UPDATE_MANAGERS: usize = 10;
 
-/// What these are called together.
+/// The name of the merged managers.
 const ANCIENT: &str = "ancient-changes";
 
 /// How a manager came to own fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// It has applied them.
+    /// By server-side apply.
     Apply,
-    /// It has created, updated or patched them.
+    /// By create, update or patch.
     Update,
 }
 
@@ -33,21 +34,21 @@ impl Operation {
     }
 }
 
-/// Who owns fields. Who applies owns them in one version at a time, who updates in each.
+/// An owner of fields. An applier owns them in one version at a time, an updater in each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Manager {
-    /// What it calls itself.
+    /// The name that it sends.
     pub name: String,
-    /// How it writes.
+    /// How it came to own them.
     pub operation: Operation,
     /// The version of the kind; empty for [`Operation::Apply`].
     api_version: String,
-    /// Where it writes; empty for the object itself.
+    /// The subresource that it writes; empty for the object itself.
     pub subresource: String,
 }
 
 impl Manager {
-    /// A manager of fields in a version of a kind. One that says no name is `unknown`.
+    /// Creates a manager of fields in a version of a kind. An empty name becomes `unknown`.
     pub fn new(name: &str, operation: Operation, api_version: &str, subresource: &str) -> Self {
         let api_version = match operation {
             Operation::Apply => String::new(),
@@ -57,13 +58,13 @@ impl Manager {
         Self { name, operation, api_version, subresource: subresource.to_owned() }
     }
 
-    /// The version of the kind in which it updates; empty where it applies.
+    /// Returns the version in which it updates; empty if it applies.
     pub fn api_version(&self) -> &str {
         &self.api_version
     }
 }
 
-/// What a manager owns.
+/// The fields of a manager.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owned {
     /// The fields.
@@ -75,9 +76,9 @@ pub struct Owned {
 /// All managers of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Managers {
-    /// G1.
+    /// See `managers.G1`.
     pub(super) owned: BTreeMap<Manager, Owned>,
-    /// When they last wrote. It can be known of managers that own nothing now, and unknown of those that do.
+    /// The time of the last write. May include managers that own nothing now, and lack others.
     pub(super) times: BTreeMap<Manager, Timestamp>,
 }
 
@@ -90,10 +91,10 @@ pub struct ManagersError {
 }
 
 impl Managers {
-    /// Reads `metadata.managedFields`; without them there is nobody.
+    /// Parses `metadata.managedFields`.
     ///
     /// # Errors
-    /// Where an entry lacks what it must have.
+    /// If an entry lacks a required field.
     pub fn read(managed_fields: Option<&Value>) -> Result<Self, ManagersError> {
         let mut managers = Self::default();
         let entries = managed_fields.and_then(Value::as_array).into_iter().flatten();
@@ -117,16 +118,16 @@ impl Managers {
             };
             let fields = FieldSet::parse(&entry["fieldsV1"]).map_err(|error| fail(&error.to_string()))?;
             if !text("time").is_empty() {
-                let time = text("time").parse().map_err(|_| fail("time is no moment"))?;
+                let time = text("time").parse().map_err(|_| fail("time is invalid"))?;
                 managers.times.insert(manager.clone(), time);
             }
             managers.owned.insert(manager, Owned { fields, api_version: text("apiVersion").to_owned() });
         }
-        managers.owned.retain(|_, owned| !owned.fields.is_empty()); // G1
+        managers.owned.retain(|_, owned| !owned.fields.is_empty()); // managers.G1
         Ok(managers)
     }
 
-    /// What to write to `metadata.managedFields`; `None` where nobody owns anything.
+    /// Formats `metadata.managedFields`; `None` if there are no managers.
     pub fn json(&self) -> Option<Value> {
         if self.owned.is_empty() {
             return None;
@@ -162,24 +163,24 @@ impl Managers {
         Some(Value::Array(entries.collect()))
     }
 
-    /// Whether nobody owns anything, as of an object that nobody tracks.
+    /// Returns whether there are no managers: the object is not tracked.
     pub fn is_empty(&self) -> bool {
         self.owned.is_empty()
     }
 
-    /// What a manager owns.
+    /// The fields of a manager.
     pub fn get(&self, manager: &Manager) -> Option<&Owned> {
         self.owned.get(manager)
     }
 
     pub(super) fn set(&mut self, manager: &Manager, owned: Owned) {
         match owned.fields.is_empty() {
-            true => self.owned.remove(manager), // G1
+            true => self.owned.remove(manager), // managers.G1
             false => self.owned.insert(manager.clone(), owned),
         };
     }
 
-    /// Counts those who have updated longest ago as one, a version each, where there are too many.
+    /// Merges the oldest updaters into one per version if there are too many.
     pub(super) fn cap(&mut self) {
         let mut updaters: Vec<Manager> =
             self.owned.keys().filter(|manager| manager.operation == Operation::Update).cloned().collect();
@@ -209,7 +210,7 @@ impl Managers {
     }
 }
 
-/// Whether a client asks to forget who owns what: by an empty list, or by one empty entry.
+/// Returns whether a client resets the ownership: by an empty list, or by one empty entry.
 pub fn is_reset(managed_fields: Option<&Value>) -> bool {
     match managed_fields.and_then(Value::as_array).map(Vec::as_slice) {
         Some([]) => true,
@@ -218,7 +219,7 @@ pub fn is_reset(managed_fields: Option<&Value>) -> bool {
     }
 }
 
-/// Whether two `managedFields` are equal but for their times, and for the order that hangs on these.
+/// Returns whether two `managedFields` are equal except for their times, and the order by time.
 pub fn same_but_times(a: &Value, b: &Value) -> bool {
     let timeless = |entries: &[Value]| {
         let mut texts: Vec<String> = entries.iter().map(timeless).collect();

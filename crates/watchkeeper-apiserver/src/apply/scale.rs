@@ -1,7 +1,6 @@
-//! Scale: who owns the replicas of an object, told between the object and its scale.
+//! Scale: maps the managers of an object's replicas to those of its scale, and back.
 //!
-//! A scale has no managers of its own: it shows those of the object that own its replicas, and what they own
-//! then is theirs in the object.
+//! A scale has no managers of its own.
 
 use super::element::Element;
 use super::field_set::FieldSet;
@@ -9,10 +8,10 @@ use super::managers::{Managers, Owned};
 
 const SCALE_VERSION: &str = "autoscaling/v1";
 
-/// Where a scale has it.
+/// The path of the replicas in a scale.
 const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
-/// The managers of an object's replicas, which stand at a path, as managers of its scale.
+/// Returns the managers of an object's replicas (at `path`) as managers of its scale.
 pub(crate) fn managers_of_scale(object: &Managers, api_version: &str, path: &[&str]) -> Managers {
     let mut scale = Managers::default();
     for (manager, owned) in &object.owned {
@@ -27,7 +26,7 @@ pub(crate) fn managers_of_scale(object: &Managers, api_version: &str, path: &[&s
     scale
 }
 
-/// The managers of an object after a write of its scale, of which these are the managers then.
+/// Returns the managers of an object after a write of its scale, given the managers of the scale.
 pub(crate) fn managers_of_object(
     object: &Managers,
     scale: &Managers,
@@ -38,7 +37,7 @@ pub(crate) fn managers_of_object(
     let mut after = Managers { owned: Default::default(), times: object.times.clone() };
     for (manager, owned) in object.owned.iter().filter(|(_, owned)| owned.api_version == api_version) {
         let fields = match owns(owned, path) && !scale.owned.contains_key(manager) {
-            true => owned.fields.difference(&replicas), // another has them now
+            true => owned.fields.difference(&replicas), // another manager owns them now
             false => owned.fields.clone(),
         };
         after.set(manager, Owned { fields, ..owned.clone() });

@@ -1,9 +1,10 @@
-//! Subject: an object whose fields have owners, and what writing it does to these.
+//! Subject: how writes to an object change the owners of its fields.
 //!
-//! - A1: who applies owns what it applies, and no more than that.
-//! - A2: a field that an applier gives up goes, unless somebody else owns it.
-//! - A3: a field whose value somebody changes has no other owner then; where one applies it, only by force.
-//! - A4: an object of which nobody owns anything is not tracked, until somebody applies it.
+//! Invariants:
+//! - `apply.A1`: an applier owns exactly what it applies.
+//! - `apply.A2`: a field that an applier gives up is removed, unless another manager owns it.
+//! - `apply.A3`: changing a value takes it from all other owners; an apply may do so only by force.
+//! - `apply.A4`: an object without managers is not tracked until it is applied.
 
 use std::sync::Arc;
 
@@ -18,50 +19,50 @@ use super::managers::{Manager, Managers, Operation, Owned};
 use super::reset::Reset;
 use super::typed::{Comparison, Misfits, check, compare, fields_of, merge, remove, same};
 use super::types::Type;
-use crate::convert::{show_autoscaler, store_autoscaler};
+use crate::rules::autoscalers::{show_autoscaler, store_autoscaler};
 
-/// Who owned the fields of an object before the first apply.
+/// The manager of the fields that existed before the first apply.
 const BEFORE: &str = "before-first-apply";
 
-/// What a kind's objects are to their managers, at one endpoint.
+/// The objects of a kind, as written at one endpoint.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     kind: GroupVersionKind,
     api_version: String,
     subresource: String,
     reset: Reset,
-    /// Of a custom kind.
+    /// The types of a custom kind.
     types: Option<Arc<DefinedTypes>>,
 }
 
-/// Who writes, and when.
+/// The manager and time of a write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writing<'a> {
-    /// What the manager calls itself.
+    /// The name of the manager.
     pub(crate) manager: &'a str,
     pub(crate) now: Timestamp,
 }
 
-/// What an apply has come to.
+/// The result of an apply.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Applied {
     pub(crate) object: Value,
     pub(crate) managers: Managers,
 }
 
-/// Why something cannot be applied.
+/// Why a configuration cannot be applied.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(crate) enum ApplyError {
-    /// It is not of its kind's type.
+    /// It does not match the type of its kind.
     #[error("{0}")]
     Misfits(Misfits),
-    /// Others own what it changes.
+    /// Other managers own what it changes.
     #[error("others own some of the fields")]
     Conflicts(Conflicts),
 }
 
 impl Subject {
-    /// Objects of a kind, written at a subresource or as a whole.
+    /// Creates the subject for a kind, written at a subresource or as a whole.
     pub(crate) fn new(kind: GroupVersionKind, subresource: Option<&str>, reset: Reset) -> Self {
         let api_version = kind.group_version().to_string();
         Self {
@@ -73,12 +74,12 @@ impl Subject {
         }
     }
 
-    /// Objects of a custom kind with these types.
+    /// Sets the types of a custom kind.
     pub(crate) fn defined_by(self, types: Option<Arc<DefinedTypes>>) -> Self {
         Self { types, ..self }
     }
 
-    /// Who owns what after a write that is no apply. Where nobody owned anything, nobody does (A4).
+    /// Returns the managers after a write other than apply. Without managers there are none afterwards (`apply.A4`).
     pub(crate) fn update(
         &self,
         before: &Value,
@@ -86,10 +87,7 @@ impl Subject {
         managers: Managers,
         by: Writing<'_>,
     ) -> Managers {
-        match managers.is_empty() {
-            true => managers,
-            false => self.tracked_update(before, after, managers, by),
-        }
+        if managers.is_empty() { managers } else { self.tracked_update(before, after, managers, by) }
     }
 
     fn tracked_update(&self, before: &Value, after: &Value, managers: Managers, by: Writing<'_>) -> Managers {
@@ -108,8 +106,7 @@ impl Subject {
         managers
     }
 
-    /// What the live object becomes when this configuration is applied to it, and who owns what then. `empty` is an
-    /// object of the kind of which nobody has said anything.
+    /// Applies a configuration to the live object. `empty` is an object of the kind without any fields set.
     pub(crate) fn apply(
         &self,
         live: &Value,
@@ -130,7 +127,7 @@ impl Subject {
             Err(conflicts) if by.manager == last_applied::MANAGER => conflicts,
             outcome => return outcome.map_err(ApplyError::Conflicts),
         };
-        // What it applied the old way is its own.
+        // It keeps what it applied client-side.
         let own = last_applied::unchanged_fields(live, &self.api_version, self.own_type());
         match conflicts.without(&own.unwrap_or_default()) {
             Some(conflicts) => Err(ApplyError::Conflicts(conflicts)),
@@ -156,7 +153,7 @@ impl Subject {
         let last = managers.owned.remove(&manager);
         let fields = self.reset.filter(&fields_of(configuration, of));
         let owned = Owned { fields, api_version: self.api_version.clone() };
-        managers.set(&manager, owned.clone()); // A1
+        managers.set(&manager, owned.clone()); // apply.A1
         let object = match last {
             Some(last) => self.prune(merged, &managers, &last),
             None => merged,
@@ -174,7 +171,7 @@ impl Subject {
         Ok(Applied { object, managers })
     }
 
-    /// The fields that the others own and that are not what they were.
+    /// Returns the changed fields that other managers own.
     fn conflicts(
         &self,
         before: &Value,
@@ -193,7 +190,7 @@ impl Subject {
         Conflicts::of(found)
     }
 
-    /// Takes from all managers but one what is not as it was any more (A3). Returns what that is in this version.
+    /// Takes changed fields from all managers but one (`apply.A3`). Returns the changes in this version.
     fn give_up(
         &self,
         before: &Value,
@@ -207,8 +204,8 @@ impl Subject {
         })
     }
 
-    /// Asks what becomes of each manager's fields, by what has changed in its version of the kind. Managers of
-    /// versions that are no more go.
+    /// Updates each manager's fields by the changes in its version of the kind. Managers of versions that are no longer
+    /// served are dropped.
     fn each_version(
         &self,
         before: &Value,
@@ -240,12 +237,12 @@ impl Subject {
             if let Some(fields) = ask(manager, owned, compared) {
                 owned.fields = fields;
             }
-            !owned.fields.is_empty() // G1
+            !owned.fields.is_empty() // managers.G1
         });
         own
     }
 
-    /// Takes away what the applier owned before and does not apply now, unless somebody owns it (A2).
+    /// Removes what the applier owned before and does not apply now, unless another manager owns it (`apply.A2`).
     fn prune(&self, merged: Value, managers: &Managers, last: &Owned) -> Value {
         let pruned = || {
             let of = self.type_in(&last.api_version)?;
@@ -268,7 +265,7 @@ impl Subject {
         pruned().unwrap_or(merged)
     }
 
-    /// What has been pruned, with all that somebody owns in a version.
+    /// Restores pruned fields that a manager owns in another version.
     fn put_back_owned(
         &self,
         merged: &Value,
@@ -299,7 +296,7 @@ impl Subject {
         self.kind.group == "autoscaling" && self.kind.kind == "HorizontalPodAutoscaler"
     }
 
-    /// The type of the kind in a version; `None` where the kind is not served in it.
+    /// Returns the type of the kind in a version; `None` if the kind is not served in it.
     fn type_in(&self, version: &str) -> Option<Type<'_>> {
         if version == self.api_version {
             return Some(self.own_type());
@@ -320,7 +317,7 @@ impl Subject {
         self.type_in(to)?;
         let mut fields = object.as_object()?.clone();
         match to {
-            _ if self.types.is_some() => {} // the versions of a custom kind differ in their names alone
+            _ if self.types.is_some() => {} // versions of a custom kind differ only in `apiVersion`
             "autoscaling/v1" => show_autoscaler(&mut fields),
             _ => store_autoscaler(&mut fields),
         }
@@ -329,15 +326,12 @@ impl Subject {
     }
 }
 
-/// The value without these fields; where there are none, as it is.
+/// Returns the value without these fields.
 fn without(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
-    match fields.is_empty() {
-        true => value.clone(),
-        false => remove(value, fields, of),
-    }
+    if fields.is_empty() { value.clone() } else { remove(value, fields, of) }
 }
 
-/// What has no owner: the names of the object, and what the server writes itself.
+/// Returns the fields that never have an owner: those that identify the object, and those that the server writes.
 fn never_owned() -> FieldSet {
     FieldSet::of_fields(&[
         &["apiVersion"],

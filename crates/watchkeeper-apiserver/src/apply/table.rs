@@ -1,4 +1,4 @@
-//! The text form of the merge tables: which lists and maps are merged, and which have one owner.
+//! The text format of the merge table: which lists and maps are merged, and which are atomic.
 //!
 //! ```text
 //! type <message> [atomic]
@@ -8,7 +8,7 @@
 //! <field> map <key>[=<default in JSON>]...
 //! ```
 //!
-//! What is not here is as it is by default: a list has one owner, each field of an object or map its own.
+//! By default a list is atomic, and each field of an object or map has its own owner.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::registry::Text;
 use watchkeeper_wire::schema;
 
-/// Why the table cannot be read: only a wrong table in the repository can cause it.
+/// Why the table cannot be parsed; only a wrong table in the repository can cause it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 struct TableError {
@@ -26,12 +26,12 @@ struct TableError {
     problem: String,
 }
 
-/// How the types of the API are merged.
+/// The merge semantics of the API types.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     /// By the name of the message.
     types: HashMap<&'static str, Merging>,
-    /// The messages of kinds: these have `apiVersion` and `kind` besides their fields.
+    /// The messages of kinds, which have `apiVersion` and `kind` too.
     kinds: HashSet<&'static str>,
 }
 
@@ -41,32 +41,32 @@ struct Merging {
     fields: HashMap<&'static str, Treatment>,
 }
 
-/// How a field is merged that is not merged by default.
+/// The merge semantics of a field.
 #[derive(Debug, PartialEq)]
 pub(super) enum Treatment {
     /// An object or map with one owner.
     Atomic,
     /// An object of an atomic type each of whose fields has its own owner.
     Granular,
-    /// A list whose items are told apart by their values.
+    /// A list whose items are identified by value.
     Set,
-    /// A list whose items are told apart by these of their fields.
+    /// A list whose items are identified by these fields.
     Keyed(Vec<Key>),
 }
 
-/// A field that tells the items of a list apart.
+/// A field that identifies list items.
 #[derive(Debug, PartialEq)]
 pub(super) struct Key {
     pub(super) name: Text,
-    /// What it is where the item does not say.
+    /// Its value in items that do not set it.
     pub(super) default: Option<Value>,
 }
 
-/// The tables of the built-in kinds.
+/// Returns the table of the built-in kinds.
 pub(super) fn builtin() -> &'static Table {
     static BUILTIN: LazyLock<Table> = LazyLock::new(|| {
         Table::read(include_str!("../../tables/merge.txt"))
-            .unwrap_or_else(|error| panic!("the committed merge table cannot be read: {error}"))
+            .unwrap_or_else(|error| panic!("invalid tables/merge.txt: {error}"))
     });
     &BUILTIN
 }
@@ -107,17 +107,17 @@ impl Table {
         Ok(table)
     }
 
-    /// Whether objects of a message have one owner.
+    /// Returns whether objects of a message are atomic.
     pub(super) fn is_atomic(&self, message: &str) -> bool {
         self.types.get(message).is_some_and(|merging| merging.is_atomic)
     }
 
-    /// How a field of a message is merged; `None` if by default.
+    /// Returns the merge semantics of a field; `None` for the default.
     pub(super) fn treatment(&self, message: &str, field: &str) -> Option<&Treatment> {
         self.types.get(message)?.fields.get(field)
     }
 
-    /// Whether objects of a message say their type.
+    /// Returns whether a message is that of a kind.
     pub(super) fn is_kind(&self, message: &str) -> bool {
         self.kinds.contains(message)
     }
@@ -141,11 +141,11 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_committed_table_is_about_messages_that_are_known() {
+    fn the_committed_table_names_known_messages() {
         let known: HashSet<&str> =
             schema::builtin().messages().iter().map(|message| message.name()).collect();
         let unknown: Vec<_> = builtin().types.keys().filter(|name| !known.contains(**name)).collect();
-        // Versions that are not served any more, and a group for tests.
+        // Versions that are no longer served, and a test group.
         assert!(
             unknown.iter().all(|name| name.contains(".v1beta1.") || name.starts_with("testapi")),
             "{unknown:?}"
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_have_two_keys_of_which_one_has_a_default() {
+    fn ports_have_two_keys_and_one_default() {
         let keys = vec![
             Key { name: "containerPort".into(), default: Some(json!(0)) },
             Key { name: "protocol".into(), default: Some(json!("TCP")) },
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_cannot_be_read_is_named() {
+    fn errors_name_the_line() {
         for (text, line) in [("type a\nb what", 2), ("a set", 1), ("type a\ntype a", 2), ("type a\nb map", 2)]
         {
             assert_eq!(Table::read(text).unwrap_err().line, line, "{text}");

@@ -1,4 +1,4 @@
-//! What applying does, told as stories of managers.
+//! Server-side apply, as stories of managers.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use watchkeeper_core::{GroupVersionKind, Timestamp};
 
 use super::{Applied, ApplyError, Managers, Reset, Subject, Writing, same_but_times};
 
-/// A server of one object.
+/// One object and its managers.
 struct Story {
     subject: Subject,
     api_version: &'static str,
@@ -19,7 +19,7 @@ struct Story {
 impl Story {
     fn new(api_version: &'static str, kind: &'static str) -> Self {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let reset = Reset::of(group, "things", None, true);
+        let reset = Reset::fields(&[&["status"]]);
         let subject = Subject::new(GroupVersionKind::new(group, version, kind), None, reset);
         Self { subject, api_version, kind, object: json!({}), managers: Managers::default(), seconds: 0 }
     }
@@ -70,7 +70,7 @@ impl Story {
         self.seconds += 1;
     }
 
-    /// `a Apply .data.x .data.y`, a line a manager.
+    /// Returns a line per manager: `a Apply .data.x .data.y`.
     fn owners(&self) -> Vec<String> {
         let entries = self.managers.json().unwrap_or_default();
         let line = |entry: &Value| {
@@ -83,7 +83,7 @@ impl Story {
     }
 }
 
-/// The form in which a server stores it: without what is empty.
+/// Returns the stored form: without empty values.
 fn written(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -100,7 +100,7 @@ fn written(value: Value) -> Value {
 }
 
 #[test]
-fn who_applies_owns_what_it_applies() {
+fn an_applier_owns_what_it_applies() {
     let mut story = Story::config_maps();
     story.apply("a", json!({"metadata": {"name": "n"}, "data": {"x": "1"}})).unwrap();
     story.apply("b", json!({"metadata": {"name": "n"}, "data": {"y": "1"}})).unwrap();
@@ -109,7 +109,7 @@ fn who_applies_owns_what_it_applies() {
 }
 
 #[test]
-fn what_is_given_up_goes_unless_another_owns_it() {
+fn fields_given_up_are_removed_unless_another_manager_owns_them() {
     let mut story = Story::config_maps();
     story.apply("a", json!({"data": {"x": "1", "y": "1", "z": "1"}})).unwrap();
     story.apply("b", json!({"data": {"y": "1"}})).unwrap();
@@ -120,7 +120,7 @@ fn what_is_given_up_goes_unless_another_owns_it() {
 }
 
 #[test]
-fn a_conflict_names_managers_and_fields_and_force_ends_it() {
+fn a_conflict_names_managers_and_fields_and_force_resolves_it() {
     let mut story = Story::config_maps();
     story.apply("a", json!({"data": {"x": "1", "y": "1"}})).unwrap();
     let refused = story.apply("b", json!({"data": {"x": "2"}})).unwrap_err();
@@ -135,7 +135,7 @@ fn a_conflict_names_managers_and_fields_and_force_ends_it() {
 }
 
 #[test]
-fn what_was_there_before_the_first_apply_is_owned() {
+fn fields_from_before_the_first_apply_are_owned() {
     let mut story = Story::config_maps();
     story.object =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "n"}, "data": {"x": "1"}});
@@ -149,14 +149,14 @@ fn what_was_there_before_the_first_apply_is_owned() {
 }
 
 #[test]
-fn an_object_that_nobody_applies_is_not_tracked() {
+fn an_object_that_was_never_applied_is_not_tracked() {
     let mut story = Story::config_maps();
     story.update("u", json!({"data": {"x": "1"}}));
     assert_eq!(story.owners(), Vec::<String>::new());
 }
 
 #[test]
-fn kubectl_takes_over_what_it_applied_the_old_way() {
+fn kubectl_keeps_what_it_applied_client_side() {
     let last = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": "1", "y": "1"}}).to_string();
     let annotations = json!({"kubectl.kubernetes.io/last-applied-configuration": last});
     let mut story = Story::config_maps();
@@ -173,7 +173,7 @@ fn kubectl_takes_over_what_it_applied_the_old_way() {
 }
 
 #[test]
-fn lists_are_merged_by_their_keys_and_keep_their_order() {
+fn lists_are_merged_by_key_and_keep_their_order() {
     let container = |name: &str, image: &str| json!({"name": name, "image": image});
     let mut story = Story::new("v1", "Pod");
     story.apply("a", json!({"spec": {"containers": [container("x", "1"), container("y", "1")]}})).unwrap();
@@ -193,7 +193,7 @@ fn lists_are_merged_by_their_keys_and_keep_their_order() {
 }
 
 #[test]
-fn what_has_one_owner_is_replaced_as_a_whole() {
+fn atomic_fields_are_replaced_as_a_whole() {
     let mut story = Story::new("v1", "Pod");
     story
         .apply("a", json!({"spec": {"nodeSelector": {"x": "1"}, "dnsConfig": {"nameservers": ["1"]}}}))
@@ -206,7 +206,7 @@ fn what_has_one_owner_is_replaced_as_a_whole() {
 }
 
 #[test]
-fn what_is_not_of_its_type_is_refused_by_its_path() {
+fn type_errors_name_the_path() {
     let mut story = Story::new("v1", "Pod");
     for (configuration, refusal) in [
         (json!({"spec": {"bogus": 1}}), ".spec.bogus: field not declared in schema"),
@@ -221,7 +221,7 @@ fn what_is_not_of_its_type_is_refused_by_its_path() {
 }
 
 #[test]
-fn the_oldest_updates_are_counted_as_one() {
+fn the_oldest_updates_are_merged() {
     let mut story = Story::config_maps();
     story.apply("a", json!({"data": {"x": "1"}})).unwrap();
     let mut data = json!({"x": "1"});
@@ -236,7 +236,7 @@ fn the_oldest_updates_are_counted_as_one() {
 }
 
 #[test]
-fn when_and_in_which_order_managers_wrote_is_no_difference_between_them() {
+fn times_and_order_of_managers_do_not_count_as_changes() {
     let entry = |manager: &str, time: &str| json!({"manager": manager, "operation": "Apply", "time": time});
     let before = json!([entry("a", "2020-01-01T00:00:00Z"), entry("b", "2020-01-01T00:00:00Z")]);
     let later = json!([entry("b", "2020-01-01T00:00:00Z"), entry("a", "2020-01-01T00:00:01Z")]);
@@ -261,7 +261,7 @@ fn configurations() -> impl Strategy<Value = Value> {
     });
     let labels = proptest::collection::btree_map("[a-d]", "[0-2]", 0..4);
     let finalizers = proptest::collection::btree_set("[a-d]", 0..3);
-    // What is empty is not stored, and so it is new each time.
+    // Empty values are not stored, so they would be new each time.
     (containers, labels, finalizers).prop_map(|(containers, labels, finalizers)| {
         written(json!({
             "metadata": {"name": "n", "labels": labels, "finalizers": finalizers},
@@ -270,7 +270,7 @@ fn configurations() -> impl Strategy<Value = Value> {
     })
 }
 
-/// An object without the order of its lists: whoever applies a list has a say in the order of what he applies.
+/// Returns an object with sorted lists: an applier determines the order of its items.
 fn unordered(mut object: Value) -> Value {
     for path in ["/metadata/finalizers", "/spec/containers"] {
         if let Some(Value::Array(items)) = object.pointer_mut(path) {
@@ -301,7 +301,7 @@ proptest! {
         let mut story = Story::new("v1", "Pod");
         story.apply("a", first.clone()).unwrap();
         for configuration in [second, third] {
-            let _ = story.apply("b", configuration); // refused or not
+            let _ = story.apply("b", configuration); // may conflict
             let again = story.attempt("a", first.clone(), false);
             let again = again.map(|applied| unordered(written(applied.object)));
             prop_assert_eq!(again, Ok(unordered(story.object.clone())), "a lost something");

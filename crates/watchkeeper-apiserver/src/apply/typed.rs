@@ -1,8 +1,9 @@
-//! Typed: the fields of an object, and two objects made one, by their type.
+//! Typed operations on objects: fields, comparison, merge and removal.
 //!
-//! - M1: what has one owner is a leaf: it is taken, compared and dropped as a whole.
-//! - M2: a list whose items can be told apart keeps the order of what was there; items of what comes on top stand
-//!   where that puts them among those that both have.
+//! Invariants:
+//! - `typed.M1`: an atomic value is a leaf: it is taken, compared and dropped as a whole.
+//! - `typed.M2`: merging lists with identifiable items keeps the order of the live list; new items are placed relative
+//!   to the items that both lists have.
 
 mod check;
 mod compare;

@@ -1,6 +1,6 @@
-//! Types: what an apply must know of a field to merge it.
+//! Types: the merge semantics of fields.
 //!
-//! From: the schema of the wire (which fields there are) and the [merge table](super::table) (what has one owner).
+//! Input: the wire schema (which fields exist) and the [merge table](super::table) (which of them are atomic).
 
 use serde_json::Value;
 use watchkeeper_core::GroupVersionKind;
@@ -18,59 +18,59 @@ pub(super) enum Type<'a> {
     Map(Item<'a>, Owners),
 }
 
-/// A type that is neither a list nor a map; but for what a map has in a few places.
+/// A type that is neither a list nor a map, except for the values of a few maps.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Item<'a> {
     Scalar(Plain),
     Object(&'static Message, Owners),
-    /// Anything, each field of it with an owner of its own: what it is, it says itself.
+    /// Untyped; each field has its own owner, and the type of its value.
     Any,
-    /// Anything, with one owner.
+    /// Untyped and atomic.
     AnyAtomic,
-    /// A list of texts with one owner.
+    /// An atomic list of strings.
     Texts,
-    /// An object of a kind that is known only by what all kinds have.
+    /// An object of an unknown kind: only its metadata has a type.
     Custom,
-    /// What a definition says.
+    /// A type of a definition.
     Defined(&'a Defined),
 }
 
-/// A value without parts.
+/// A scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Plain {
     Numeric,
     Text,
     Boolean,
-    /// Any of them.
+    /// Any scalar.
     Untyped,
 }
 
-/// Who owns what is in an object.
+/// The granularity of ownership in an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owners {
-    /// Each field can have an owner of its own.
+    /// Each field has its own owner.
     Each,
-    /// The object has one owner.
+    /// The object is atomic.
     One,
 }
 
-/// What tells the items of a list apart.
+/// How the items of a list are identified.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Listing<'a> {
-    /// Nothing: the list has one owner.
+    /// Not at all: the list is atomic.
     Atomic,
-    /// Their values.
+    /// By value.
     Set,
-    /// Some of their fields.
+    /// By these fields.
     Keyed(&'a [Key]),
 }
 
-/// What to do with a value of a type: that of the value decides where the type leaves it open.
+/// The structure of a value, from its type, or from the value if it is untyped.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Atom<'a> {
     Scalar(Plain),
     List(Item<'a>, Listing<'a>),
-    /// An object or map: [`Type::field`] has the types of its fields.
+    /// An object or map; [`Type::field`] returns the types of its fields.
     Map(Type<'a>),
 }
 
@@ -81,12 +81,12 @@ impl Atom<'_> {
 }
 
 impl<'a> Type<'a> {
-    /// The type that a definition has.
+    /// Creates a type from a definition.
     pub(super) fn defined(defined: &'a Defined) -> Self {
         Self::One(Item::Defined(defined))
     }
 
-    /// The type of a built-in kind's objects, or what is known of a custom one's.
+    /// Returns the type of a kind's objects.
     pub(super) fn of_kind(kind: &GroupVersionKind) -> Self {
         match schema::builtin().message_of(kind) {
             Some(message) => Self::One(Item::object(message)),
@@ -94,7 +94,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// What to do with this value; without one, what the type says first.
+    /// Returns the structure of a value; without a value, the first that the type allows.
     pub(super) fn atom(self, value: Option<&Value>) -> Atom<'a> {
         match self {
             Self::List(item, listing) => Atom::List(item, listing),
@@ -116,7 +116,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// Who owns what is in an object or map of this type.
+    /// Returns the granularity of ownership in an object or map of this type.
     pub(super) fn owners(self) -> Owners {
         match self {
             Self::Map(_, owners) | Self::One(Item::Object(_, owners)) => owners,
@@ -126,7 +126,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The type of a field of an object or map; `None` where it has no such field.
+    /// Returns the type of a field of an object or map; `None` if it has no such field.
     pub(super) fn field(self, name: &str) -> Option<Self> {
         match self {
             Self::Map(item, _) => Some(Self::One(item)),
@@ -160,7 +160,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// Whether the type itself has a field of this name, and not only its values.
+    /// Returns whether the type declares a field of this name.
     pub(super) fn names(self, name: &str) -> bool {
         match self {
             Self::One(Item::Object(..)) => self.field(name).is_some(),
@@ -172,7 +172,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The type of what an element leads to.
+    /// Returns the type at an element.
     pub(super) fn below(self, element: &Element) -> Option<Self> {
         match (self, element) {
             (_, Element::Field(name)) => self.field(name),
@@ -230,7 +230,7 @@ impl Item<'_> {
     }
 }
 
-/// The field of a message or of one that it inlines.
+/// Returns the field of a message, or of one that it inlines.
 fn find(message: &'static Message, name: &str) -> Option<&'static Field> {
     message.fields().iter().find_map(|field| match (field.shape(), field.form()) {
         (Shape::Inline, Form::Message(inner)) => find(schema::builtin().get(inner), name),
@@ -242,7 +242,7 @@ fn says_type(name: &str) -> bool {
     matches!(name, "apiVersion" | "kind")
 }
 
-/// The metadata that all kinds have.
+/// Returns the type of `ObjectMeta`.
 fn metadata() -> Type<'static> {
     let pod = Type::of_kind(&GroupVersionKind::new("", "v1", "Pod"));
     pod.field("metadata").unwrap_or(Type::One(Item::Any))
@@ -259,7 +259,7 @@ impl<'a> From<&'a Kept> for Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// The element that leads to an item of a list; the text of a refusal where nothing tells it from others.
+    /// Returns the element of a list item, or a message if it cannot be identified.
     pub(super) fn element(self, item: &Value) -> Result<Element, String> {
         match (self, item) {
             (Self::Atomic, _) => Err("invalid indexing of non-associative list".to_owned()),
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_have_the_types_that_the_tables_say() {
+    fn fields_have_the_types_of_the_tables() {
         assert!(matches!(at("/Pod", "spec.nodeSelector"), Some(Type::Map(_, Owners::One))));
         assert!(matches!(at("/Pod", "metadata.labels"), Some(Type::Map(_, Owners::Each))));
         assert!(matches!(at("/Pod", "spec.containers"), Some(Type::List(_, Listing::Keyed(_)))));
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_told_apart_by_keys_with_defaults() {
+    fn items_are_identified_by_keys_with_defaults() {
         let Some(Type::List(_, ports)) = at("/Pod", "spec.containers.ports") else { panic!("no list") };
         let element = ports.element(&json!({"containerPort": 80, "name": "web"})).unwrap();
         assert_eq!(element.text(), r#"k:{"containerPort":80,"protocol":"TCP"}"#);

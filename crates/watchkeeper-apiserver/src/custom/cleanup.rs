@@ -1,10 +1,10 @@
-//! Cleanup: the objects of a definition go before it does (C3).
+//! Cleanup: deletes the objects of a definition before the definition (`custom.C3`).
 
 use futures_util::StreamExt as _;
 use serde_json::Value;
 use watchkeeper_core::{ObjectKey, Status};
 
-use crate::http::DeleteOptions;
+use crate::http::{DeleteOptions, User};
 use crate::registry::Resource;
 use crate::store::{Collection, Expect, RangeQuery, Unversioned, WatchQuery, WriteError};
 use crate::write::{Call, Writer};
@@ -14,7 +14,7 @@ use super::definitions::{COLLECTION, Definitions, Doomed, unavailable};
 use super::status::{condition, set_condition};
 use crate::clock::now;
 
-/// Deletes the objects of a definition, waits until they are gone, and lets the definition go.
+/// Deletes the objects of a definition, waits until they are gone, and removes the finalizer of the definition.
 pub(super) async fn clean_up(definitions: &Definitions, doomed: Doomed) -> Result<(), Status> {
     let words = "CustomResource deletion is in progress";
     let progress = condition("Terminating", true, "InstanceDeletionInProgress", words);
@@ -37,7 +37,8 @@ async fn delete_all(definitions: &Definitions, row: &Resource) -> Result<(), Sta
     let Some(collection) = row.storage.as_deref().map(Collection::from) else { return Ok(()) };
     let store = definitions.store();
     let writer = Writer::new(store.clone());
-    let call = Call { resource: row, subresource: None, namespace: None, name: None };
+    let user = User::default();
+    let call = Call { resource: row, subresource: None, namespace: None, name: None, user: &user };
     loop {
         let found = store.range(RangeQuery::all(collection.clone())).await.map_err(unavailable)?;
         if found.items.is_empty() {
@@ -46,11 +47,11 @@ async fn delete_all(definitions: &Definitions, row: &Resource) -> Result<(), Sta
         let query = WatchQuery { collection: collection.clone(), namespace: None, after: found.revision };
         let mut watch = store.watch(query).await.map_err(unavailable)?;
         writer.delete_collection(&call, &found.items, &DeleteOptions::default()).await?;
-        watch.next().await; // whatever it says, look again
+        watch.next().await; // any event: list again
     }
 }
 
-/// Sets a condition of a definition, and lets it go if `release`. Returns whether it is still there.
+/// Sets a condition of a definition, and removes its finalizer if `release`. Returns whether it still exists.
 async fn change(
     definitions: &Definitions,
     doomed: &Doomed,
@@ -83,7 +84,7 @@ async fn change(
         };
         match outcome {
             Ok(()) => return Ok(!is_over),
-            Err(WriteError::Conflict { .. }) => {} // look again
+            Err(WriteError::Conflict { .. }) => {} // read it again
             Err(error) => return Err(unavailable(error)),
         }
     }

@@ -1,4 +1,4 @@
-//! Definition: a CustomResourceDefinition, as far as it is about serving.
+//! Definition: the fields of a CustomResourceDefinition that serving it needs.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(super) struct Spec {
     pub(super) preserve_unknown_fields: bool,
 }
 
-/// What a resource and its kind are called.
+/// The names of a resource and its kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Names {
@@ -77,7 +77,7 @@ pub(super) struct Subresources {
     pub(super) scale: Option<Scale>,
 }
 
-/// Where the numbers of a scale stand.
+/// The paths of the fields that make up a scale.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Scale {
@@ -123,16 +123,16 @@ impl Definition {
         self.condition(condition).is_some_and(|condition| condition.status == "True")
     }
 
-    /// Whether it is on its way out, so that nothing of it may be created.
+    /// Returns whether it is being deleted: objects of its kind cannot be created.
     pub(super) fn is_terminating(&self) -> bool {
         self.metadata.deletion_timestamp.is_some() || self.is("Terminating")
     }
 
-    /// Whether its objects are to be deleted before it may go.
+    /// Returns whether its objects have to be deleted before it.
     pub(super) fn awaits_cleanup(&self) -> bool {
         self.metadata.deletion_timestamp.is_some() && self.metadata.finalizers.iter().any(|it| it == CLEANUP)
     }
 }
 
-/// What holds a definition until its objects are gone.
+/// The finalizer that keeps a definition until its objects are gone.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";

@@ -1,7 +1,8 @@
-//! Definitions: what the CustomResourceDefinitions of the store add to what is served.
+//! Definitions: serves the resources that the CustomResourceDefinitions in the store define.
 //!
-//! - D1: every status that is written here was decided on what is stored at that moment.
-//! - D2: `settle` may be called at any time by anybody: what is settled stays as it is.
+//! Invariants:
+//! - `definitions.D1`: a status is written only over the version of the definition that it was computed from.
+//! - `definitions.D2`: `settle` is idempotent and may be called concurrently.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,19 +28,19 @@ use super::rows::rows;
 use super::status::{condition, set_condition, set_names};
 use super::version_order::by_preference;
 
-/// Where definitions are stored.
+/// The collection of the definitions.
 pub(super) const COLLECTION: &str = "apiextensions.k8s.io/customresourcedefinitions";
 
-/// How long after a failure of the store it is asked again.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The delay before a retry after a failure of the store.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// The definitions of a server, and what is served because of them.
+/// The definitions of a server, and the resources that they define.
 pub struct Definitions {
     store: Arc<dyn Store>,
     registry: SharedRegistry,
-    /// What is served without any definition.
+    /// The built-in resources.
     base: Arc<Registry>,
-    /// By name. Held while statuses and registry are brought in line with the store.
+    /// By name. The lock is held while statuses and registry are reconciled with the store.
     known: Mutex<BTreeMap<String, Known>>,
 }
 
@@ -50,7 +51,7 @@ struct Known {
     served: Option<Served>,
 }
 
-/// How a definition is served.
+/// The rows of a definition.
 struct Served {
     uid: String,
     generation: i64,
@@ -60,16 +61,16 @@ struct Served {
     life: Arc<Life>,
 }
 
-/// What is done about a definition that is on its way out.
+/// A definition whose objects have to be deleted.
 pub(super) struct Doomed {
     pub(super) name: String,
     pub(super) uid: String,
-    /// A row of its resource, if it was ever served.
+    /// A row of its resource; `None` if it was never served.
     pub(super) row: Option<Arc<Resource>>,
 }
 
 impl Definitions {
-    /// The definitions of a store, added to what a registry has at this moment.
+    /// Adds the definitions of a store to the resources that the registry holds now.
     pub fn new(registry: SharedRegistry, store: Arc<dyn Store>) -> Self {
         Self { base: registry.now(), registry, store, known: Mutex::default() }
     }
@@ -78,11 +79,11 @@ impl Definitions {
         &self.store
     }
 
-    /// Serves what the definitions say, and says so in their statuses (C1). If dropped half-way, whoever comes
-    /// next goes on.
+    /// Serves what the definitions in the store define, and updates their statuses (`custom.C1`). If the future is
+    /// dropped, the next call completes the work.
     ///
     /// # Errors
-    /// 503 where the store does not answer.
+    /// 503 where the store is unavailable.
     pub async fn settle(&self) -> Result<(), Status> {
         let mut known = self.known.lock().await;
         loop {
@@ -95,7 +96,7 @@ impl Definitions {
         }
     }
 
-    /// Brings what is known in line with what is stored.
+    /// Reads the definitions from the store.
     async fn read(&self, known: &mut BTreeMap<String, Known>) -> Result<(), Status> {
         let range =
             self.store.range(RangeQuery::all(Collection::from(COLLECTION))).await.map_err(unavailable)?;
@@ -109,7 +110,7 @@ impl Definitions {
                 known.extend(old.map(|old| (name, old)));
                 continue;
             }
-            // What is no definition was not written by this server.
+            // This server does not store anything else; skip what it cannot read.
             let Ok(definition) = serde_json::from_slice(&stored.object().encoded.body) else { continue };
             known.insert(
                 name,
@@ -122,7 +123,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// Gives definitions their names, the oldest first (C2). Returns whether anything was written.
+    /// Accepts or rejects the names of definitions, the oldest first (`custom.C2`). Returns whether anything was written.
     async fn name(&self, known: &mut BTreeMap<String, Known>) -> Result<bool, Status> {
         let mut order: Vec<(Revision, String)> =
             known.iter().map(|(name, known)| (known.created, name.clone())).collect();
@@ -137,13 +138,13 @@ impl Definitions {
                     naming.conditions.iter().for_each(|it| set_condition(value, it, now));
                 })
                 .await?;
-                return Ok(true); // what is free to others depends on it
+                return Ok(true); // the names that are free have changed
             }
         }
         Ok(false)
     }
 
-    /// Makes the registry have what the definitions say.
+    /// Replaces the registry.
     fn serve(&self, known: &mut BTreeMap<String, Known>) {
         let mut rows_of_all = Vec::new();
         for Known { definition, served, .. } in known.values_mut() {
@@ -180,12 +181,12 @@ impl Definitions {
         });
         let mut registry = (*self.base).clone();
         for row in rows_of_all {
-            drop(registry.add(row)); // what is built in stays what it is
+            drop(registry.add(row)); // built-in rows win
         }
         self.registry.replace(registry);
     }
 
-    /// Says of definitions that are served that they are. Returns whether anything was written.
+    /// Marks definitions that are served as established. Returns whether anything was written.
     async fn establish(&self, known: &mut BTreeMap<String, Known>) -> Result<bool, Status> {
         let mut written = false;
         for (name, known) in known.iter() {
@@ -200,7 +201,7 @@ impl Definitions {
         Ok(written)
     }
 
-    /// Changes a definition, unless somebody else has (D1).
+    /// Changes a definition unless it has changed since (`definitions.D1`).
     async fn edit(&self, name: &str, at: Revision, change: impl FnOnce(&mut Value)) -> Result<(), Status> {
         let (collection, key) = (Collection::from(COLLECTION), ObjectKey::cluster(name));
         let Some(stored) = self.store.get(&collection, &key).await.map_err(unavailable)? else {
@@ -219,7 +220,7 @@ impl Definitions {
         }
     }
 
-    /// The definitions whose objects are to be deleted.
+    /// Returns the definitions whose objects have to be deleted.
     async fn doomed(&self) -> Vec<Doomed> {
         let known = self.known.lock().await;
         let doomed = known.iter().filter(|(_, known)| known.definition.awaits_cleanup());
@@ -237,17 +238,17 @@ impl Definitions {
             .collect()
     }
 
-    /// Follows the store until `stop` is cancelled: settles what others have written, and deletes the objects of
-    /// definitions that are deleted (C3).
+    /// Watches the store until `stop` is cancelled: settles every change, and deletes the objects of deleted definitions
+    /// (`custom.C3`).
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         while !stop.is_cancelled() {
             if stop.run_until_cancelled(self.follow()).await.is_some() {
-                stop.run_until_cancelled(tokio::time::sleep(PATIENCE)).await;
+                stop.run_until_cancelled(tokio::time::sleep(RETRY_DELAY)).await;
             }
         }
     }
 
-    /// Returns where the store fails, or has forgotten what comes next.
+    /// Watches the store; returns when the watch fails or has expired.
     async fn follow(self: &Arc<Self>) -> Result<(), Status> {
         let after = self.store.current().await.map_err(unavailable)?;
         let query = WatchQuery { collection: Collection::from(COLLECTION), namespace: None, after };

@@ -1,11 +1,11 @@
-//! Custom kind: what a definition says of a kind in one of its versions.
+//! Custom kind: one version of a kind, as its definition describes it.
 //!
-//! From: [`rows`](super::rows), which reads definitions.
-//! To:   whoever reads, writes or prints objects of the resource, by its row in the registry.
+//! Input: [`rows`](super::rows), which reads definitions.
+//! Output: readers, writers and printers of the resource, through its row in the registry.
 //!
 //! ```text
-//! sent -> prune -> defaults -> validate -> store: prune by the version that is stored
-//! stored -> defaults of the version that is stored -> prune -> shown
+//! sent -> prune -> defaults -> validate -> prune by the storage version -> stored
+//! stored -> defaults of the storage version -> prune -> served
 //! ```
 
 use std::sync::Arc;
@@ -22,60 +22,60 @@ use super::ReplicaPaths;
 use super::schema::Schema;
 use crate::size::DefaultsTooLarge;
 
-/// What a definition says of a kind in one of its versions.
+/// One version of a kind, as its definition describes it.
 #[derive(Debug)]
 pub struct CustomKind {
     pub(super) own: Arc<Schema>,
-    /// The schema of the version that is stored.
+    /// The schema of the storage version.
     pub(super) stored: Arc<Schema>,
-    /// Whether what is stored is shown as it is: nobody has ever had another schema for it.
+    /// Whether stored objects are served byte for byte: the schema has never changed.
     pub(super) is_verbatim: bool,
     pub(super) list_kind: String,
     pub(super) columns: Columns,
     pub(super) replicas: Option<ReplicaPaths>,
     pub(super) deprecation: Option<String>,
-    /// The schema as the definition has it, for documents.
+    /// The schema as it stands in the definition, for OpenAPI documents.
     pub(super) open_api: Value,
-    /// How the fields of all versions are merged.
+    /// Merge semantics of the fields of all versions.
     pub(super) types: Arc<DefinedTypes>,
     pub(super) life: Arc<Life>,
 }
 
-/// How long a definition is served as it is.
+/// The lifetime of a served definition.
 #[derive(Debug, Default)]
 pub(super) struct Life {
-    /// Cancelled when it is served no longer, or in another way.
+    /// Cancelled when the definition is changed or removed.
     pub(super) gone: CancellationToken,
     pub(super) terminating: AtomicBool,
 }
 
 impl CustomKind {
-    /// `WidgetList`.
+    /// Returns the kind of its lists: `WidgetList`.
     pub fn list_kind(&self) -> &str {
         &self.list_kind
     }
 
-    /// What it is printed as.
+    /// Returns its printer columns.
     pub fn columns(&self) -> &Columns {
         &self.columns
     }
 
-    /// What whoever uses this version is warned of.
+    /// Returns the deprecation warning of this version.
     pub fn deprecation(&self) -> Option<&str> {
         self.deprecation.as_deref()
     }
 
-    /// Whether stored bytes are shown as they are.
+    /// Returns whether stored objects are served byte for byte.
     pub fn is_verbatim(&self) -> bool {
         self.is_verbatim
     }
 
-    /// Whether its definition is on its way out, so that nothing of the kind may be created.
+    /// Returns whether its definition is being deleted: objects of the kind cannot be created.
     pub fn is_terminating(&self) -> bool {
         self.life.terminating.load(Ordering::Acquire)
     }
 
-    /// Cancelled once this is not how the resource is served: then watches end.
+    /// Returns a token that is cancelled when the definition is changed or removed: then watches end.
     pub fn gone(&self) -> &CancellationToken {
         &self.life.gone
     }
@@ -92,24 +92,24 @@ impl CustomKind {
         self.replicas.as_ref()
     }
 
-    /// Removes what the kind does not have from an object that was sent, and says where it was.
+    /// Removes unknown fields from an object that was sent, and returns their paths.
     pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
         self.own.prune(object)
     }
 
-    /// Gives an object that was sent its defaults.
+    /// Sets the defaults of an object that was sent.
     pub(crate) fn complete(&self, fields: &mut Map<String, Value>) -> Result<(), DefaultsTooLarge> {
         with_value(fields, |object| self.own.default(object))
     }
 
-    /// Makes of an object of this version what is stored.
+    /// Converts an object of this version to the stored form.
     pub(crate) fn store(&self, fields: &mut Map<String, Value>) {
         if !Arc::ptr_eq(&self.own, &self.stored) {
             with_value(fields, |object| drop(self.stored.prune(object)));
         }
     }
 
-    /// Makes of what is stored an object of this version.
+    /// Converts a stored object to this version.
     pub(crate) fn show(&self, object: &mut Value) -> Result<(), DefaultsTooLarge> {
         if self.is_verbatim {
             return Ok(());
@@ -119,7 +119,7 @@ impl CustomKind {
         Ok(())
     }
 
-    /// What is wrong with an object, whole and with its type; `old` is what it was.
+    /// Validates a whole object with its type against the schema; `old` is the object that it replaces.
     pub(crate) fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
         let mut causes = match old {
             Some(old) => self.own.validate_update(object, old),
@@ -131,7 +131,7 @@ impl CustomKind {
         causes
     }
 
-    /// What is wrong with an object of which only the status was written.
+    /// Validates an object of which only the status was written.
     pub(crate) fn validate_status(&self, object: &Value, old: &Value) -> Vec<StatusCause> {
         let mut causes = self.own.validate_status_update(object, old);
         if let Some(replicas) = &self.replicas {
@@ -141,7 +141,7 @@ impl CustomKind {
     }
 }
 
-/// Two are the same if they are one: a definition that changes makes new ones.
+/// Compares by identity: every change of a definition creates new kinds.
 impl PartialEq for CustomKind {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)

@@ -1,13 +1,13 @@
-//! Custom resources: kinds that come with a definition, and not with the server.
+//! Custom resources: kinds that are defined by CustomResourceDefinitions.
 //!
-//! From: the CustomResourceDefinitions in the store, whoever wrote them.
-//! To:   rows of the [registry](crate::registry), each with its [`CustomKind`]: what is generic code for
-//!       built-in kinds is for these, too.
+//! Input: the CustomResourceDefinitions in the store.
+//! Output: rows of the [registry](crate::registry), each with its [`CustomKind`]; they are served by the code that serves
+//! built-in kinds.
 //!
-//! - C1: when a write of a definition has been answered, what it defines is served, and no sooner does its
-//!   status say so.
-//! - C2: two definitions of a group never share a name: who was first has it until it goes.
-//! - C3: a definition goes after its objects, and these after whatever holds them.
+//! Invariants:
+//! - `custom.C1`: when a write of a definition returns, its resource is served; its status says so only then.
+//! - `custom.C2`: no two definitions of a group share a name. The first keeps it until it is deleted.
+//! - `custom.C3`: a definition is removed after its objects, and these after their finalizers.
 
 mod cleanup;
 mod definition;

@@ -1,18 +1,18 @@
-//! Names: which of the names that a definition asks for it gets.
+//! Names: whether a definition gets the names that it asks for.
 
 use std::collections::HashSet;
 
 use super::definition::{Condition, Definition, Names};
 
-/// What becomes of the names that a definition asks for.
+/// The names that a definition gets.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Naming {
     pub(super) accepted: Names,
-    /// `NamesAccepted`, and `Established` as it is before its resource is served.
+    /// `NamesAccepted`, and `Established` as of before the resource is served.
     pub(super) conditions: [Condition; 2],
 }
 
-/// Decides over the names of a definition among all of them. `None` where they are as they were.
+/// Decides on the names of a definition among all definitions. Returns `None` if nothing changes.
 pub(super) fn decide<'a>(
     definition: &Definition,
     all: impl Iterator<Item = &'a Definition>,
@@ -30,9 +30,10 @@ pub(super) fn decide<'a>(
     let mut accepted = had.clone();
     let mut refusal = None;
     let mut name = |asked: &String, slot: &mut String, used: &HashSet<&String>, reason: &'static str| {
-        match asked != slot && used.contains(asked) {
-            true => refusal = Some((reason, in_use(asked))),
-            false => slot.clone_from(asked),
+        if asked != slot && used.contains(asked) {
+            refusal = Some((reason, in_use(asked)));
+        } else {
+            slot.clone_from(asked);
         }
     };
     name(&asked.plural, &mut accepted.plural, &resources, "PluralConflict");
@@ -49,9 +50,10 @@ pub(super) fn decide<'a>(
         several => refusal = Some(("ShortNamesConflict", format!("[{}]", several.join(", ")))),
     }
     let mut name = |asked: &String, slot: &mut String, used: &HashSet<&String>, reason: &'static str| {
-        match asked != slot && used.contains(asked) {
-            true => refusal = Some((reason, in_use(asked))),
-            false => slot.clone_from(asked),
+        if asked != slot && used.contains(asked) {
+            refusal = Some((reason, in_use(asked)));
+        } else {
+            slot.clone_from(asked);
         }
     };
     name(&asked.kind, &mut accepted.kind, &kinds, "KindConflict");
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn c2_who_was_first_has_the_name() {
+    fn custom_c2_the_first_definition_keeps_the_name() {
         let first = definition("as", &["a"], &json!({"plural": "as", "shortNames": ["a"], "kind": "as"}));
         let second = definition("bs", &["a", "b"], &json!({}));
         let all = [first, second];

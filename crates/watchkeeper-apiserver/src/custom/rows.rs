@@ -1,4 +1,4 @@
-//! Rows: what a definition adds to the registry.
+//! Rows: the registry rows of a definition.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use crate::apply::DefinedTypes;
 use crate::registry::{
     FieldForm, Fields, Refusal, Resource, Scope, SelectableField, Subresource, Text, Verb, Verbs,
 };
+use crate::rules::Rules;
 
 use super::ReplicaPaths;
 use super::definition::{Definition, Version};
@@ -16,7 +17,7 @@ use super::kind::{CustomKind, Life};
 use super::schema::Schema;
 use super::version_order::by_preference;
 
-/// A row for each version of a definition, served or not, under the names that it has been given.
+/// Returns a row for each version of a definition, and whether it is served, under the accepted names.
 pub(super) fn rows(definition: &Definition, life: &Arc<Life>) -> Vec<(Arc<Resource>, bool)> {
     let versions = &definition.spec.versions;
     let schemas: Vec<Arc<Schema>> = versions.iter().map(|version| schema(definition, version)).collect();
@@ -29,7 +30,7 @@ pub(super) fn rows(definition: &Definition, life: &Arc<Life>) -> Vec<(Arc<Resour
         .collect();
     let types = DefinedTypes::read(documents.iter().map(|(version, schema)| (version.clone(), schema)));
     let types = Arc::new(types);
-    // Of what was written under another schema nobody knows whether it fits.
+    // Objects written under an earlier schema may not match this one.
     let is_verbatim = versions.len() == 1 && definition.metadata.generation <= 1;
     versions
         .iter()
@@ -83,11 +84,12 @@ fn row(definition: &Definition, version: &Version, kind: CustomKind) -> Resource
         counts_generation: true,
         fields: Fields { own: own.collect(), namespace: is_namespaced, refusal: Refusal::Label },
         custom: Some(Arc::new(kind)),
+        rules: Rules::custom(),
         ..Resource::new(definition.spec.group.clone(), version.name.clone(), names.plural.clone())
     }
 }
 
-/// What is not structural was not written by this server; it is kept as it is.
+/// Compiles the schema of a version. This server stores structural schemas only; any other preserves all fields.
 fn schema(definition: &Definition, version: &Version) -> Arc<Schema> {
     let open_api = version.schema.as_ref().map(|schema| &schema.open_api).filter(|schema| !schema.is_null());
     let compiled = open_api.filter(|_| !definition.spec.preserve_unknown_fields).map(Schema::compile);
@@ -102,8 +104,8 @@ fn deprecation(definition: &Definition, version: &Version) -> Option<String> {
     if !version.deprecated {
         return None;
     }
-    if let Some(said) = &version.deprecation_warning {
-        return Some(said.clone());
+    if let Some(warning) = &version.deprecation_warning {
+        return Some(warning.clone());
     }
     let (group, kind) = (&definition.spec.group, &definition.spec.names.kind);
     let others = definition.spec.versions.iter().filter(|other| other.served && !other.deprecated);

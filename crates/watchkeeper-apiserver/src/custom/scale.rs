@@ -1,17 +1,17 @@
-//! Scale: where the replicas of a custom kind stand.
+//! Scale: the `scale` subresource of a custom kind.
 
 use serde_json::{Map, Value, json};
 use watchkeeper_core::{CauseType, StatusCause};
 
 use super::definition::Scale;
 
-/// Where the replicas of a custom kind stand.
+/// The paths of the replicas of a custom kind.
 #[derive(Debug)]
 pub(crate) struct ReplicaPaths {
     /// `.spec.replicas`.
     wanted: String,
     there: String,
-    /// Empty where nothing selects them.
+    /// Empty if the definition has no selector path.
     selector: String,
 }
 
@@ -24,22 +24,22 @@ impl ReplicaPaths {
         }
     }
 
-    /// The path of what is wanted, as its definition says it.
+    /// Returns the path of `spec.replicas`, as written in the definition.
     pub(crate) fn wanted_path(&self) -> &str {
         &self.wanted
     }
 
-    /// The names that lead to what is wanted.
+    /// Returns the field names on the path of `spec.replicas`.
     pub(crate) fn wanted_names(&self) -> Vec<&str> {
         names(&self.wanted).collect()
     }
 
-    /// How many are wanted, if the object says so; the real server's words where it says no number.
+    /// Returns the desired replicas if the object sets them, or kube-apiserver's message if they are not a number.
     pub(crate) fn wanted(&self, object: &Value) -> Result<Option<i64>, String> {
         number(object, &self.wanted)
     }
 
-    /// The status of a scale.
+    /// Returns the status of the scale.
     pub(crate) fn status(&self, object: &Value) -> Result<Value, String> {
         let mut status = json!({"replicas": number(object, &self.there)?.unwrap_or_default()});
         let selector = text(object, &self.selector)?.unwrap_or_default();
@@ -49,7 +49,7 @@ impl ReplicaPaths {
         Ok(status)
     }
 
-    /// Says how many are wanted.
+    /// Sets the desired replicas.
     pub(crate) fn set_wanted(&self, fields: &mut Map<String, Value>, replicas: i64) {
         let names: Vec<&str> = names(&self.wanted).collect();
         let Some((last, parents)) = names.split_last() else { return };
@@ -65,14 +65,14 @@ impl ReplicaPaths {
         at.insert((*last).to_owned(), replicas.into());
     }
 
-    /// What is wrong with the numbers of an object.
+    /// Returns what is wrong with the replicas of an object.
     pub(super) fn faults(&self, object: &Value) -> Vec<StatusCause> {
         let mut causes: Vec<StatusCause> = amount_fault(object, &self.wanted).into_iter().collect();
         causes.extend(self.status_faults(object));
         causes
     }
 
-    /// What is wrong with those of its status.
+    /// Returns what is wrong with the replicas in its status.
     pub(super) fn status_faults(&self, object: &Value) -> Vec<StatusCause> {
         let mut causes: Vec<StatusCause> = amount_fault(object, &self.there).into_iter().collect();
         if let Err(why) = text(object, &self.selector) {
@@ -106,7 +106,7 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     path.strip_prefix('.').unwrap_or(path).split('.')
 }
 
-/// What is at a path. What is on the way and no object is an error, in the real server's words.
+/// Returns the value at a path, or kube-apiserver's message if something on the path is not an object.
 fn at<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
     let mut value = object;
     let mut passed = String::new();

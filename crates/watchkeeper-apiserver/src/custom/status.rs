@@ -1,11 +1,11 @@
-//! Status: what a definition says of itself, written by the server.
+//! Status: conditions and accepted names of a definition.
 
 use serde_json::{Value, json};
 use watchkeeper_core::Timestamp;
 
 use super::definition::{Condition, Names};
 
-/// Sets a condition of a definition. Its time is that of its last change.
+/// Sets a condition of a definition; `lastTransitionTime` changes only with the status of the condition.
 pub(super) fn set_condition(definition: &mut Value, condition: &Condition, now: Timestamp) {
     let Condition { name, status, reason, message } = condition;
     let written = |since: &Value| json!({"type": name, "status": status, "lastTransitionTime": since, "reason": reason, "message": message});
@@ -24,7 +24,7 @@ pub(super) fn set_condition(definition: &mut Value, condition: &Condition, now: 
     }
 }
 
-/// Says which names a definition has.
+/// Sets the accepted names.
 pub(super) fn set_names(definition: &mut Value, names: &Names) {
     let mut accepted = json!({"plural": names.plural, "kind": names.kind});
     let mut set = |name: &str, value: Value, is_empty: bool| {
@@ -39,13 +39,13 @@ pub(super) fn set_names(definition: &mut Value, names: &Names) {
     definition["status"]["acceptedNames"] = accepted;
 }
 
-/// Says that the objects of a definition are to be deleted.
+/// Sets the condition `Terminating`.
 pub(crate) fn terminating(definition: &mut Value, now: Timestamp) {
     let words = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
     set_condition(definition, &condition("Terminating", true, "InstanceDeletionPending", words), now);
 }
 
-/// A condition with these words.
+/// Creates a condition.
 pub(super) fn condition(name: &str, is_true: bool, reason: &str, message: &str) -> Condition {
     Condition {
         name: name.to_owned(),

@@ -1,8 +1,8 @@
-//! Version order: which version of a group clients prefer.
+//! Version order: kube-apiserver's version priority.
 
 use std::cmp::Ordering;
 
-/// How finished a version is. Later variants come first in a list.
+/// The maturity of a version. Later variants come first in a list.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
     Alpha,
@@ -10,7 +10,7 @@ enum Stage {
     Stable,
 }
 
-/// Orders versions as clients prefer them: `v2`, `v1`, `v1beta2`, `v1alpha1`, and then what is no such name.
+/// Orders versions as clients prefer them: `v2`, `v1`, `v1beta2`, `v1alpha1`, then any other name.
 pub(super) fn by_preference(a: &str, b: &str) -> Ordering {
     match (parse(a), parse(b)) {
         (Some(a), Some(b)) => b.cmp(&a),
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finished_versions_come_first_and_newer_ones_before_older() {
+    fn stable_versions_come_first_and_newer_ones_before_older() {
         let mut versions =
             ["foo1", "v1alpha1", "v2", "v11beta2", "v10", "foo10", "v1", "v12alpha1", "v3beta1", "v0"];
         versions.sort_by(|a, b| by_preference(a, b));

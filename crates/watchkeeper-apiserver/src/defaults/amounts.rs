@@ -1,4 +1,4 @@
-//! Amounts: of no resource is there less than a thousandth.
+//! Resource amounts: rounded up to thousandths.
 
 use serde_json::Value;
 use watchkeeper_wire::quantity;
@@ -14,7 +14,7 @@ pub(super) fn round_up(amounts: &mut Fields) {
     }
 }
 
-/// The amount in thousandths, where it is finer: as Go writes it, it then ends in the unit of its last digit.
+/// Returns the amount rounded up to thousandths, if it is finer: canonical quantities end in the unit of their last digit.
 fn rounded(text: &str) -> Option<String> {
     let (digits, per_thousandth, unit) =
         [("u", 1_000, "m"), ("n", 1_000_000, "m"), ("e-6", 1_000, "e-3"), ("e-9", 1_000_000, "e-3")]
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_finer_than_a_thousandth_is_rounded_up() {
+    fn amounts_finer_than_a_thousandth_are_rounded_up() {
         assert_eq!(rounded("1500u").as_deref(), Some("2m"));
         assert_eq!(rounded("999999001n").as_deref(), Some("1"));
         assert_eq!(rounded("1e-9").as_deref(), Some("1e-3"));

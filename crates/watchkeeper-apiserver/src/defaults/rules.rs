@@ -1,31 +1,32 @@
-//! Rules: the defaults that depend on other fields, by the names that the table has for them.
+//! Rules: defaults that depend on other fields, by their names in the table.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Fields, amounts, autoscaler, is_empty, made, pod, service, set, text, workload};
+use super::{Fields, amounts, is_empty, made, set, text};
+use crate::rules::{autoscalers, pods, services, workloads};
 
-/// Gives an object, or a part of one, what it does not have.
+/// Sets defaults of an object, or of a part of one.
 pub(super) type Rule = fn(&mut Fields);
 
 pub(super) fn by_name(name: &str) -> Option<Rule> {
     Some(match name {
         "amounts" => amounts::round_up,
-        "pod" => pod::pod,
-        "podStatus" => pod::status,
-        "serviceAccount" => pod::service_account,
-        "pullPolicy" => pod::pull_policy,
-        "volume" => pod::volume,
-        "service" => service::spec,
-        "loadBalancer" => service::load_balancer,
-        "replicationController" => workload::replication_controller,
-        "deploymentStrategy" => workload::deployment_strategy,
-        "daemonSetStrategy" => workload::daemon_set_strategy,
-        "statefulSetStrategy" => workload::stateful_set_strategy,
-        "job" => workload::job,
-        "metrics" => autoscaler::metrics,
-        "scalingRules" => autoscaler::scaling_rules,
+        "pod" => pods::defaults::pod,
+        "podStatus" => pods::defaults::status,
+        "serviceAccount" => pods::defaults::service_account,
+        "pullPolicy" => pods::defaults::pull_policy,
+        "volume" => pods::defaults::volume,
+        "service" => services::defaults::spec,
+        "loadBalancer" => services::defaults::load_balancer,
+        "replicationController" => workloads::defaults::replication_controller,
+        "deploymentStrategy" => workloads::defaults::deployment_strategy,
+        "daemonSetStrategy" => workloads::defaults::daemon_set_strategy,
+        "statefulSetStrategy" => workloads::defaults::stateful_set_strategy,
+        "job" => workloads::defaults::job,
+        "metrics" => autoscalers::defaults::metrics,
+        "scalingRules" => autoscalers::defaults::scaling_rules,
         "namespace" => namespace,
         "nodeSpec" => node_spec,
         "nodeStatus" => node_status,
@@ -38,7 +39,7 @@ pub(super) fn by_name(name: &str) -> Option<Rule> {
     })
 }
 
-/// The names of a custom kind follow from that of its objects.
+/// The other names of a custom kind default to variants of `kind`.
 fn definition(spec: &mut Fields) {
     if let Some(Value::Object(names)) = spec.get_mut("names") {
         let kind = text(names, "kind").to_owned();
@@ -52,7 +53,7 @@ fn definition(spec: &mut Fields) {
     set(spec, "conversion", json!({"strategy": "None"}));
 }
 
-/// A namespace can be selected by its name.
+/// Labels a namespace with its name.
 fn namespace(namespace: &mut Fields) {
     let Some(metadata) = made(namespace, "metadata") else { return };
     let name = text(metadata, "name").to_owned();
@@ -63,7 +64,7 @@ fn namespace(namespace: &mut Fields) {
     }
 }
 
-/// The network of a node and the list of its networks say the same; the network wins.
+/// Keeps `podCIDR` and `podCIDRs` equal; `podCIDR` wins.
 fn node_spec(spec: &mut Fields) {
     let first = spec.get("podCIDRs").and_then(|networks| Some(networks.get(0)?.as_str()?.to_owned()));
     match (text(spec, "podCIDR"), first) {
@@ -77,14 +78,14 @@ fn node_spec(spec: &mut Fields) {
     }
 }
 
-/// All that a node has can be given away.
+/// `allocatable` defaults to `capacity`.
 fn node_status(status: &mut Fields) {
     if let Some(capacity) = status.get("capacity").cloned() {
         set(status, "allocatable", capacity);
     }
 }
 
-/// Of a container, the limit is at first its maximum, and the request its limit or its minimum.
+/// Defaults of a container limit: `default` to `max`, `defaultRequest` to `default` or `min`.
 fn limit(limit: &mut Fields) {
     if text(limit, "type") != "Container" {
         return;
@@ -98,7 +99,7 @@ fn limit(limit: &mut Fields) {
     }
 }
 
-/// What is said as text is kept as bytes, and wins over them.
+/// Moves `stringData` to `data`; `stringData` wins.
 fn secret(secret: &mut Fields) {
     let Some(Value::Object(texts)) = secret.remove("stringData") else { return };
     let Some(data) = made(secret, "data") else { return };
@@ -108,7 +109,7 @@ fn secret(secret: &mut Fields) {
     }
 }
 
-/// A policy is about what comes in, and about what goes out if it speaks of that.
+/// A policy is of type `Ingress`, and of type `Egress` if it has egress rules.
 fn policy_types(spec: &mut Fields) {
     if is_empty(spec, "policyTypes") {
         let types = if is_empty(spec, "egress") { json!(["Ingress"]) } else { json!(["Ingress", "Egress"]) };
@@ -116,7 +117,7 @@ fn policy_types(spec: &mut Fields) {
     }
 }
 
-/// Users and groups belong to the group of roles; service accounts do not.
+/// The API group of users and groups is that of RBAC; service accounts have none.
 fn subject(subject: &mut Fields) {
     if matches!(text(subject, "kind"), "User" | "Group") {
         set(subject, "apiGroup", "rbac.authorization.k8s.io");

@@ -1,4 +1,4 @@
-//! The text form of the defaults, which says itself how it is read.
+//! The text format of the defaults; `tables/defaults.txt` describes it.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::rules::{self, Rule};
 use super::{Fields, made, set};
 
-/// Why the table cannot be read: only a wrong table in the repository can cause it.
+/// Why the table cannot be parsed; only a wrong table in the repository can cause it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub(super) struct TableError {
@@ -36,18 +36,18 @@ struct Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// The object there, if any.
-    There,
-    /// The object there, and one is made if there is none.
-    Made,
-    /// Each object of the list there.
+    /// The object, if it exists.
+    Existing,
+    /// The object, created if it is absent.
+    Created,
+    /// Each object of the list.
     Each,
 }
 
 #[derive(Debug)]
 enum Action {
     Set(String, Value),
-    /// As `Set`, of a field that is written even where it is empty.
+    /// Like `Set`, for a field that is written even if it is empty.
     Fill(String, Value),
     Block(String),
     Rule(Rule),
@@ -66,7 +66,7 @@ impl Table {
             if let Some(name) = line.strip_prefix("kind ").or_else(|| line.strip_prefix("block ")) {
                 section = name.to_owned();
                 if table.sections.insert(section.clone(), Vec::new()).is_some() {
-                    return Err(fail(format!("{name} is there twice")));
+                    return Err(fail(format!("{name} is defined twice")));
                 }
                 continue;
             }
@@ -110,12 +110,12 @@ impl Table {
             return;
         };
         match step.form {
-            Form::There => {
+            Form::Existing => {
                 if let Some(Value::Object(inner)) = object.get_mut(&step.name) {
                     self.apply_row(rest, action, inner);
                 }
             }
-            Form::Made => {
+            Form::Created => {
                 if let Some(inner) = made(object, &step.name) {
                     self.apply_row(rest, action, inner);
                 }
@@ -136,7 +136,7 @@ impl Table {
 
 impl Row {
     fn read(line: &str) -> Result<Self, String> {
-        let (path, action) = line.split_once(' ').ok_or("a row needs a path and what to do there")?;
+        let (path, action) = line.split_once(' ').ok_or("a row needs a path and an action")?;
         let mut steps: Vec<Step> = match path {
             "." => Vec::new(),
             path => path.split('.').map(Step::read).collect(),
@@ -147,8 +147,8 @@ impl Row {
                 Action::Rule(rules::by_name(rule).ok_or_else(|| format!("unknown rule {rule:?}"))?)
             }
             _ => {
-                let field = steps.pop().filter(|step| step.form == Form::There);
-                let field = field.ok_or("a value needs the name of a field")?;
+                let field = steps.pop().filter(|step| step.form == Form::Existing);
+                let field = field.ok_or("a value needs a field name")?;
                 let value = serde_json::from_str(action).map_err(|error| format!("{action:?}: {error}"))?;
                 match field.name.strip_suffix('?') {
                     Some(name) => Action::Fill(name.to_owned(), value),
@@ -164,8 +164,8 @@ impl Step {
     fn read(word: &str) -> Self {
         let (name, form) = match (word.strip_suffix("[]"), word.strip_suffix('+')) {
             (Some(name), _) => (name, Form::Each),
-            (_, Some(name)) => (name, Form::Made),
-            _ => (word, Form::There),
+            (_, Some(name)) => (name, Form::Created),
+            _ => (word, Form::Existing),
         };
         Self { name: name.to_owned(), form }
     }
@@ -177,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_row_reaches_what_is_there_and_makes_what_it_is_told_to() {
+    fn a_row_sets_existing_objects_and_creates_marked_ones() {
         let text = "kind - v1 Thing\nspec.a 1\nspec.items[].b \"x\"\nspec.made+.c true\nspec.none.d 1\n\
                     spec.part @Part\nspec.f? \"x\"\nblock Part\ne []\ng \"x\"\n";
         let mut object = json!({"spec": {"items": [{}, {"b": "y"}, 1], "part": {"g": ""}, "f": ""}});
@@ -189,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_is_refused_with_its_line() {
+    fn errors_in_the_table_name_the_line() {
         let problem = |text: &str| Table::read(text).unwrap_err().to_string();
         assert_eq!(problem("a 1"), "line 1: a row before any kind");
-        assert_eq!(problem("block A\nblock A"), "line 2: A is there twice");
-        assert_eq!(problem("block A\na"), "line 2: a row needs a path and what to do there");
+        assert_eq!(problem("block A\nblock A"), "line 2: A is defined twice");
+        assert_eq!(problem("block A\na"), "line 2: a row needs a path and an action");
         assert_eq!(problem("block A\na =guess"), "line 2: unknown rule \"guess\"");
         assert_eq!(problem("block A\na @B"), "line 2: unknown block \"B\"");
-        assert_eq!(problem("block A\na[] 1"), "line 2: a value needs the name of a field");
+        assert_eq!(problem("block A\na[] 1"), "line 2: a value needs a field name");
         assert!(problem("block A\na {").starts_with("line 2: \"{\": EOF"));
     }
 }

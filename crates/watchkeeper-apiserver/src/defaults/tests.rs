@@ -1,4 +1,4 @@
-//! What users see of the defaults, kind by kind. The real server is asked in `oracle/tests/defaults.rs`.
+//! Examples of defaults, kind by kind; `oracle/tests/defaults.rs` compares them with kube-apiserver.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ fn defaulted(group: &str, version: &str, kind: &str, object: Value) -> Value {
     TABLE.apply(group, version, kind, &mut fields);
     let once = fields.clone();
     TABLE.apply(group, version, kind, &mut fields);
-    assert_eq!(fields, once, "D2");
+    assert_eq!(fields, once, "defaults.D2");
     fields.into()
 }
 
-fn spec(group: &str, version: &str, kind: &str, said: impl Into<Value>) -> Value {
-    let object = json!({"metadata": {"name": "a"}, "spec": said.into()});
+fn spec(group: &str, version: &str, kind: &str, sent: impl Into<Value>) -> Value {
+    let object = json!({"metadata": {"name": "a"}, "spec": sent.into()});
     defaulted(group, version, kind, object)["spec"].take()
 }
 
@@ -30,8 +30,8 @@ fn the_table_names_kinds_that_are_served() {
 }
 
 #[test]
-fn a_pod_is_told_all_that_a_kubelet_asks_for() {
-    let said = json!({
+fn a_pod_gets_all_that_a_kubelet_needs() {
+    let sent = json!({
         "hostNetwork": true,
         "serviceAccount": "robot",
         "containers": [{
@@ -74,11 +74,11 @@ fn a_pod_is_told_all_that_a_kubelet_asks_for() {
             {"name": "s", "secret": {"secretName": "s", "defaultMode": 420}},
         ],
     });
-    assert_eq!(spec("", "v1", "Pod", said), expected);
+    assert_eq!(spec("", "v1", "Pod", sent), expected);
 }
 
 #[test]
-fn a_template_does_not_ask_for_its_limits() {
+fn limits_of_a_template_do_not_become_requests() {
     let template = json!({"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": "1"}}}]}});
     let set = spec("apps", "v1", "ReplicaSet", json!({"template": template}));
     assert_eq!(set["replicas"], 1);
@@ -94,8 +94,8 @@ fn a_strategy_is_completed_by_its_type() {
     assert_eq!(rolling, expected);
     let recreated = spec("apps", "v1", "Deployment", json!({"strategy": {"type": "Recreate"}}));
     assert_eq!(recreated["strategy"], json!({"type": "Recreate"}));
-    let said = json!({"updateStrategy": {"type": "RollingUpdate"}});
-    let bare = spec("apps", "v1", "StatefulSet", said);
+    let sent = json!({"updateStrategy": {"type": "RollingUpdate"}});
+    let bare = spec("apps", "v1", "StatefulSet", sent);
     assert_eq!(bare["updateStrategy"], json!({"type": "RollingUpdate"}));
 }
 
@@ -113,7 +113,7 @@ fn a_service_is_completed_by_its_type() {
 }
 
 #[test]
-fn a_job_runs_once_unless_it_says_how_often() {
+fn a_job_runs_once_by_default() {
     let job = spec("batch", "v1", "Job", json!({}));
     assert_eq!(
         (&job["completions"], &job["parallelism"], &job["backoffLimit"]),
@@ -126,9 +126,9 @@ fn a_job_runs_once_unless_it_says_how_often() {
 }
 
 #[test]
-fn scaling_rules_are_completed_once_one_is_there() {
-    let said = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
-    let completed = spec("autoscaling", "v2", "HorizontalPodAutoscaler", said)["behavior"].take();
+fn scaling_rules_are_completed_if_one_is_set() {
+    let sent = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
+    let completed = spec("autoscaling", "v2", "HorizontalPodAutoscaler", sent)["behavior"].take();
     assert_eq!(completed["scaleDown"]["selectPolicy"], "Disabled");
     assert_eq!(completed["scaleUp"]["stabilizationWindowSeconds"], 0);
     let silent = spec("autoscaling", "v2", "HorizontalPodAutoscaler", json!({}));
@@ -137,28 +137,28 @@ fn scaling_rules_are_completed_once_one_is_there() {
 }
 
 #[test]
-fn limits_of_containers_follow_from_each_other() {
-    let said = json!({"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}}]});
-    let limit = spec("", "v1", "LimitRange", said)["limits"][0].take();
+fn limits_of_containers_default_to_each_other() {
+    let sent = json!({"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}}]});
+    let limit = spec("", "v1", "LimitRange", sent)["limits"][0].take();
     assert_eq!(limit["default"], json!({"cpu": "2"}));
     assert_eq!(limit["defaultRequest"], json!({"cpu": "2", "memory": "1Mi"}));
 }
 
 #[test]
 fn the_address_of_a_pod_and_its_addresses_agree() {
-    for (said, expected) in [
+    for (sent, expected) in [
         (json!({"podIP": "1.1.1.1"}), "1.1.1.1"),
         (json!({"podIPs": [{"ip": "1.1.1.2"}, {"ip": "::1"}]}), "1.1.1.2"),
         (json!({"podIP": "1.1.1.3", "podIPs": [{"ip": "1.1.1.4"}]}), "1.1.1.3"),
     ] {
-        let status = defaulted("", "v1", "Pod", json!({"status": said}))["status"].take();
+        let status = defaulted("", "v1", "Pod", json!({"status": sent}))["status"].take();
         assert_eq!((&status["podIP"], &status["podIPs"][0]["ip"]), (&json!(expected), &json!(expected)));
     }
 }
 
 #[test]
-fn the_texts_of_a_secret_become_data() {
-    let said = json!({"data": {"a": "MQ==", "b": "Mg=="}, "stringData": {"a": "9", "c": ""}});
+fn string_data_of_a_secret_becomes_data() {
+    let sent = json!({"data": {"a": "MQ==", "b": "Mg=="}, "stringData": {"a": "9", "c": ""}});
     let expected = json!({"type": "Opaque", "data": {"a": "OQ==", "b": "Mg==", "c": ""}});
-    assert_eq!(defaulted("", "v1", "Secret", said), expected);
+    assert_eq!(defaulted("", "v1", "Secret", sent), expected);
 }

@@ -16,6 +16,8 @@
 use http::Method;
 use watchkeeper_core::{FieldSelector, GroupResource, GroupVersion, GroupVersionResource, Status};
 
+use crate::registry::{self, Subresource};
+
 use super::query::{Plus, Query, decode};
 use super::respond;
 use watchkeeper_core::Quoted;
@@ -212,10 +214,8 @@ impl ResourceRequest {
                 name = selected;
             }
         }
-        let connects = matches!(
-            (group, resource, subresource),
-            ("", "pods", "exec" | "attach" | "portforward" | "proxy") | ("", "services" | "nodes", "proxy")
-        );
+        let row = registry::builtin().get(group, version, resource);
+        let connects = row.and_then(|row| row.subresource(subresource)).is_some_and(Subresource::connects);
         Ok(Self {
             verb: if connects { Verb::Connect } else { access },
             access,

@@ -1,11 +1,10 @@
-//! Go's words for JSON values: the texts of `%v`, `%s` and `%q`, and the names of types, as they stand in the
-//! error messages that users know.
+//! Go's formatting of JSON values in error messages: `%v`, `%s`, `%q` and type names.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// A number as Go holds it after reading JSON: an `int64` if it fits, else a `float64`.
+/// A number as Go decodes it: an `int64` if it fits, else a `float64`.
 pub(super) enum Number {
     Int(i64),
     Float(f64),
@@ -38,7 +37,7 @@ pub(super) fn v_object(fields: &Map<String, Value>) -> String {
     out
 }
 
-/// `%s`, which names the type of what is no text.
+/// `%s`, which names the type of anything but a string.
 pub(super) fn s(value: &Value) -> String {
     let mut out = String::new();
     match value {
@@ -48,7 +47,7 @@ pub(super) fn s(value: &Value) -> String {
     out
 }
 
-/// `%q` of a text.
+/// `%q` of a string.
 pub(super) fn q(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -76,7 +75,7 @@ pub(super) fn q(text: &str) -> String {
     out
 }
 
-/// The name of the type that Go gives a value, as `%s` of `reflect.TypeOf`.
+/// Returns the name of the Go type of a value, as `%s` of `reflect.TypeOf`.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
@@ -91,7 +90,7 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// What Go's JSON calls a value that it did not expect.
+/// Returns the name that Go's JSON decoder gives an unexpected value.
 pub(super) fn json_noun(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -151,8 +150,7 @@ fn write_list(out: &mut String, items: &[Value], verb: Verb) {
     out.push(']');
 }
 
-/// `%g`: the fewest digits that tell the number from its neighbours, with an exponent from 1e+06 on and
-/// below 1e-04.
+/// `%g`: the shortest representation that round-trips, with an exponent from 1e+06 and below 1e-04.
 fn float(value: f64) -> String {
     let scientific = format!("{value:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else {
@@ -181,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_named_where_a_text_is_due() {
+    fn percent_s_names_the_type_of_anything_but_a_string() {
         assert_eq!(s(&json!("merge")), "merge");
         assert_eq!(s(&json!(5)), "%!s(int64=5)");
         assert_eq!(s(&json!(null)), "%!s(<nil>)");
@@ -195,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_quoted_as_in_go_source() {
+    fn strings_are_quoted_as_in_go_source() {
         assert_eq!(q("a\"b\\\n\x01é"), "\"a\\\"b\\\\\\n\\x01é\"");
     }
 }

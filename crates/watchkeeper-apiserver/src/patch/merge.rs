@@ -6,8 +6,8 @@ use super::{PatchError, check_depth};
 
 /// Applies a merge patch.
 ///
-/// As in Go, and unlike the RFC, nulls are dropped from the objects inside a list that is new or replaces
-/// something that is no object. A list as the patch is the result; any other patch that is no object is refused.
+/// As in Go, and unlike the RFC, nulls are dropped from objects inside a list that is new or replaces something other
+/// than an object. A patch that is a list replaces the document; any other patch that is not an object is refused.
 ///
 /// ```
 /// # use watchkeeper_apiserver::patch;
@@ -45,7 +45,7 @@ fn merge(document: &mut Map<String, Value>, patch: Map<String, Value>) {
     }
 }
 
-/// The value without the fields that are null, at any depth; elements that are null stay.
+/// Returns the value without null fields, at any depth; null elements stay.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(fields) => Value::Object(
@@ -91,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_that_is_no_object_is_a_bad_request() {
+    fn a_patch_other_than_an_object_is_a_bad_request() {
         let refused = PatchError::BadRequest("Invalid JSON Patch".to_owned());
         assert_eq!(apply(json!({}), json!(null)), Err(refused.clone()));
         assert_eq!(apply(json!({}), json!("text")), Err(refused));
     }
 
     #[test]
-    fn what_is_too_deep_is_refused() {
+    fn patches_nested_too_deep_are_refused() {
         let deep = (0..200).fold(json!({}), |inner, _| json!({"a": inner}));
         assert_eq!(apply(json!({}), deep).map_err(|error| error.code()), Err(422));
     }

@@ -1,14 +1,14 @@
-//! Misfit: what Go says of a value that is not of the type that a field has, where it goes from a map to a
-//! struct without JSON in between. So it does with what a strategic patch leads to.
+//! Misfit: Go's message for a value of the wrong type when it converts a map to a struct without JSON in between, as
+//! it does with the result of a strategic patch.
 
 use serde_json::Value;
 use watchkeeper_wire::schema::{Field, Form, Message, Schema, Shape};
 
 use super::gofmt::{Number, type_name};
 
-/// What is wrong with an object, first field first; `None` where only its JSON could tell.
+/// Returns the first type error of an object; `None` if only decoding its JSON would find one.
 ///
-/// Go names the type of a text where it has a name of its own; here every text is a `string`.
+/// Go names defined string types; here every string is a `string`.
 pub fn misfit(object: &Value, schema: &Schema, message: &Message) -> Option<String> {
     let Value::Object(fields) = object else {
         return Some(format!("cannot restore struct from: {}", go_kind(object)));
@@ -61,11 +61,11 @@ fn misfit_of(value: &Value, schema: &Schema, form: Form) -> Option<String> {
         (Form::Double, _) => Some("unrecognized type: float64".to_owned()),
         (Form::Bytes, other) => Some(format!("cannot restore slice from {}", go_kind(other))),
         (Form::Message(id), value) => misfit(value, schema, schema.get(id)),
-        _ => None, // types that read their own JSON
+        _ => None, // types that decode their own JSON
     }
 }
 
-/// `reflect.Kind` of a value that Go has read from JSON.
+/// Returns the `reflect.Kind` of a value that Go has decoded from JSON.
 fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Array(_) => "slice",
@@ -81,15 +81,15 @@ mod tests {
 
     use super::*;
 
-    fn said(group: &str, kind: &str, object: &Value) -> String {
+    fn message(group: &str, kind: &str, object: &Value) -> String {
         let schema = schema::builtin();
         let message = schema.message(group, "v1", kind).unwrap();
         misfit(object, schema, message).unwrap_or_default()
     }
 
-    /// The texts are those of a real server.
+    /// The messages are those of kube-apiserver.
     #[test]
-    fn a_value_of_another_type_is_named_as_go_names_it() {
+    fn type_errors_have_gos_messages() {
         for (object, text) in [
             (json!({"data": {"a": "b", "c": null}, "immutable": true}), ""),
             (json!({"data": {"a": 5}}), "cannot convert int64 to string"),
@@ -101,7 +101,7 @@ mod tests {
             (json!({"metadata": 7}), "cannot restore struct from: int64"),
             (json!({"metadata": {"finalizers": {"a": 1}}}), "cannot restore slice from map"),
         ] {
-            assert_eq!(said("", "ConfigMap", &object), text, "{object}");
+            assert_eq!(message("", "ConfigMap", &object), text, "{object}");
         }
         for (object, text) in [
             (json!({"spec": {"replicas": "3"}}), "unrecognized type: int32"),
@@ -109,7 +109,7 @@ mod tests {
             (json!({"spec": {"replicas": 2.0}}), ""),
             (json!({"spec": {"template": []}}), "cannot restore struct from: slice"),
         ] {
-            assert_eq!(said("apps", "Deployment", &object), text, "{object}");
+            assert_eq!(message("apps", "Deployment", &object), text, "{object}");
         }
     }
 }

@@ -1,27 +1,26 @@
-//! Patches: what a PATCH request makes of an object, in the three forms that say what to change.
+//! Patches: JSON patch, merge patch and strategic merge patch.
 //!
-//! From: the stored object as JSON in the version that the request speaks, and the body of the request.
-//! To:   the patched object, to be decoded, defaulted and validated as if it had been put.
+//! Input: the stored object as JSON in the version of the request, and the body of the request.
+//! Output: the patched object, which is then decoded, defaulted and validated like the body of a PUT.
 //!
-//! - P1: a patch is applied as a whole or not at all; on an error nothing of it is left.
-//! - P2: what comes out is no deeper than [`MAX_DEPTH`] and grew by copies to no more than
-//!   [`MAX_COPY_BYTES`], whatever comes in.
-//! - P3: the result depends on the document and the patch alone. Go walks its maps in random order, so
-//!   where a patch has several faults, or deletes from a list what it adds to it, its answer varies; ours
-//!   is always the same one of them.
+//! Invariants:
+//! - `patch.P1`: a patch is applied as a whole or not at all.
+//! - `patch.P2`: the result is nested at most [`MAX_DEPTH`] deep, and copies add at most [`MAX_COPY_BYTES`], whatever the
+//!   input.
+//! - `patch.P3`: the result depends on the document and the patch alone. Go iterates over maps in random order, so if a
+//!   patch has several faults, or deletes from a list what it adds to it, its response varies; ours is always the same
+//!   one of them.
 //!
-//! What a patch does and what its errors say follows kube-apiserver 1.37, held against this code by
-//! `oracle/tests/patches.rs`. Where we differ on purpose:
+//! Behaviour and messages follow kube-apiserver 1.37; `oracle/tests/patches.rs` compares them. Intended differences:
 //!
-//! - A JSON patch tests numbers and strings by value. Go compares how they are spelled, so that its `test` of
-//!   `"<"` fails against an object that has just that. A `test` without a value passes for any null; in Go not
-//!   for one that the same patch has added.
-//! - What makes Go panic (a null at the head of a merged list, an object where a key is expected) is
-//!   [`PatchError::Internal`], as the server behind it answers 500. A `test` against a list with a null in it
-//!   just compares.
-//! - Values that a merged list had twice, more than twenty elements that `$setElementOrder` does not know, and
-//!   deletions from a list that is replaced: Go's order is an accident of how it keeps lists in memory.
-//! - Nesting ends at [`MAX_DEPTH`], in Go at 10,000; and text must be UTF-8, where Go repairs it.
+//! - The `test` of a JSON patch compares numbers and strings by value. Go compares their encodings, so that a `test` of
+//!   `"<"` fails even against `"<"`. A `test` without a value passes for any null; in Go not for one that the same patch
+//!   added.
+//! - What makes Go panic (a null at the head of a merged list, an object where a key is expected) is a
+//!   [`PatchError::Internal`], since kube-apiserver then responds with 500. A `test` against a list with a null compares.
+//! - The order of duplicates in a merged list, of more than twenty elements that `$setElementOrder` does not name, and of
+//!   deletions from a replaced list: in Go it depends on memory layout.
+//! - Nesting is limited to [`MAX_DEPTH`], in Go to 10,000; and strings must be UTF-8, where Go repairs them.
 
 mod gofmt;
 mod json;
@@ -39,32 +38,31 @@ pub use strict::{Form, faults};
 
 use serde_json::Value;
 
-/// How many objects and lists may stand within each other: as many as serde_json reads, so that what was patched
-/// can be read again.
+/// The maximum nesting of objects and lists: that of serde_json, so that a patched object can be decoded again.
 pub const MAX_DEPTH: usize = 127;
 
-/// Why a patch was refused, as the HTTP answer it calls for. The text is Go's.
+/// Why a patch was refused, by HTTP status. The message is Go's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// The patch cannot be read: 400, reason `BadRequest`.
+    /// The patch is malformed: 400, reason `BadRequest`.
     #[error("{0}")]
     BadRequest(String),
-    /// The patch does not fit the object (a `test` failed, a path is missing): 422, reason `Invalid`. The
-    /// server tells its client nothing more; see [`status_message`](Self::status_message).
+    /// The patch does not fit the object (a `test` failed, a path is missing): 422, reason `Invalid`. The client gets no
+    /// details; see [`status_message`](Self::status_message).
     #[error("{0}")]
     Unprocessable(String),
     /// The patch has too many operations: 413, reason `RequestEntityTooLarge`.
     #[error("{0}")]
     TooLarge(String),
-    /// The patch does not fit the schema or breaks its own rules in a way for which the server has no better
-    /// word: 500, without a reason. Trying again does not help.
+    /// The patch does not fit the schema or breaks its own rules in a way that kube-apiserver reports as 500, without a
+    /// reason. Retrying does not help.
     #[error("{0}")]
     Internal(String),
 }
 
 impl PatchError {
-    /// The HTTP status code.
+    /// Returns the HTTP status code.
     pub fn code(&self) -> u16 {
         match self {
             Self::BadRequest(_) => 400,
@@ -74,7 +72,7 @@ impl PatchError {
         }
     }
 
-    /// What the `Status` says to the client.
+    /// Returns the message of the `Status`.
     pub fn status_message(&self) -> String {
         match self {
             Self::BadRequest(text) | Self::Internal(text) => text.clone(),
@@ -90,8 +88,8 @@ impl PatchError {
     }
 }
 
-/// How many objects and lists stand within each other: 0 for a scalar, 1 for `{}`. It does not recurse, for it
-/// runs before the depth is known to be bounded.
+/// Returns the nesting of objects and lists: 0 for a scalar, 1 for `{}`. Does not recurse, since the depth is not known
+/// to be bounded yet.
 fn depth(value: &Value) -> usize {
     let mut deepest = 0;
     let mut open = vec![(value, 1)];
@@ -106,7 +104,7 @@ fn depth(value: &Value) -> usize {
     deepest
 }
 
-/// Refuses what P2 forbids to recurse into.
+/// Refuses what is nested too deep to recurse into (`patch.P2`).
 fn check_depth(value: &Value) -> Result<(), PatchError> {
     if depth(value) > MAX_DEPTH { Err(PatchError::too_deep()) } else { Ok(()) }
 }

@@ -1,9 +1,7 @@
-//! Strict reading: what `fieldValidation=Warn`, the default, and `Strict` have to say of a patch before it is
-//! applied.
+//! Strict decoding: the checks of `fieldValidation=Warn` (the default) and `Strict` on a patch before it is applied.
 //!
-//! A name that stands twice in an object is legal JSON, and the last one counts, but hardly what was meant; and
-//! an operation of a JSON patch has four fields and no more. Whether that is a warning or an error is up to
-//! the request.
+//! They report duplicate fields, of which JSON uses the last, and unknown fields of a JSON patch operation. The request
+//! decides whether these are warnings or errors.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,10 +12,10 @@ use serde_json::Value;
 use super::PatchError;
 use super::gofmt::{json_noun, q};
 
-/// More faults than these are not told.
+/// The maximum number of reported faults.
 const MAX_FAULTS: usize = 100;
 
-/// The forms of patches, by their content types.
+/// The patch formats, by content type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// `application/json-patch+json`; see [`json`](super::json()).
@@ -28,15 +26,15 @@ pub enum Form {
     Strategic,
 }
 
-/// Reads a patch strictly and returns its faults, in the words of a warning. Fails with 400 if the patch is not
-/// of its form at all; what `fieldValidation=Ignore` leaves to the functions that apply patches to refuse.
+/// Decodes a patch strictly and returns its faults as warnings. Fails with 400 if the patch does not have its format;
+/// with `fieldValidation=Ignore` the functions that apply patches refuse it.
 ///
 /// ```
 /// # use watchkeeper_apiserver::patch::{self, Form};
 /// let body = br#"[{"op": "add", "path": "/a", "value": 1, "vlaue": 2}]"#;
 /// assert_eq!(patch::faults(Form::Json, body)?, [r#"json patch unknown field "[0].vlaue""#]);
 ///
-/// let refused = patch::faults(Form::Merge, b"[]").expect_err("a list is no merge patch");
+/// let refused = patch::faults(Form::Merge, b"[]").expect_err("a list is not a merge patch");
 /// let text = "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}";
 /// assert_eq!(refused.to_string(), text);
 /// # Ok::<(), patch::PatchError>(())
@@ -60,7 +58,7 @@ pub fn faults(form: Form, patch: &[u8]) -> Result<Vec<String>, PatchError> {
 }
 
 struct Faults {
-    /// Where the reader is: `[0].value.a`.
+    /// The current path: `[0].value.a`.
     path: String,
     found: Vec<String>,
     seen: HashSet<String>,
@@ -74,7 +72,7 @@ impl Faults {
         }
     }
 
-    /// Goes on at a field of where the reader is; returns what to go back to.
+    /// Descends into a field; returns the length to restore the path to.
     fn enter(&mut self, field: &str) -> usize {
         let length = self.path.len();
         if length > 0 {
@@ -85,19 +83,19 @@ impl Faults {
     }
 }
 
-/// What is expected of a value.
+/// The expected type of a value.
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {
     Anything,
     Object,
     Operations,
     Operation,
-    /// The field of an operation that is text.
+    /// A string field of an operation.
     Text(&'static str),
 }
 
 impl Shape {
-    /// What Go says if the value is of another shape. A null is of every shape.
+    /// Returns Go's message if the value has another type. A null has every type.
     fn mismatch(self, value: &Value) -> Option<String> {
         let noun = json_noun(value);
         let into = match (self, value) {
@@ -111,7 +109,7 @@ impl Shape {
     }
 }
 
-/// Reads a value, notes its faults, and returns the first mismatch in it.
+/// Decodes a value, records its faults, and returns the first mismatch.
 struct Walk<'a> {
     shape: Shape,
     faults: &'a mut Faults,
@@ -217,19 +215,19 @@ impl<'de> Visitor<'de> for Walk<'_> {
 mod tests {
     use super::*;
 
-    fn told(form: Form, patch: &str) -> Result<Vec<String>, String> {
+    fn warnings_of(form: Form, patch: &str) -> Result<Vec<String>, String> {
         faults(form, patch.as_bytes()).map_err(|error| format!("{}: {error}", error.code()))
     }
 
     #[test]
-    fn a_field_that_stands_twice_is_told_with_its_path() {
+    fn duplicate_fields_are_reported_with_their_path() {
         let patch = r#"{"a": 1, "a": 2, "b": {"c": 1, "c": 2}, "d": [{}, {"e": 1, "e": 1}]}"#;
         let expected = [r#"duplicate field "a""#, r#"duplicate field "b.c""#, r#"duplicate field "d[1].e""#];
-        assert_eq!(told(Form::Strategic, patch), Ok(expected.map(str::to_owned).to_vec()));
+        assert_eq!(warnings_of(Form::Strategic, patch), Ok(expected.map(str::to_owned).to_vec()));
     }
 
     #[test]
-    fn an_operation_has_four_fields_and_is_told_of_others_once() {
+    fn unknown_fields_of_an_operation_are_reported_once() {
         let patch = r#"[{"x": 1, "x": 2, "op": "a", "op": "b", "value": {"a": 1, "a": 2}}, {"Path": 1}]"#;
         let expected = [
             r#"json patch unknown field "[0].x""#,
@@ -237,24 +235,24 @@ mod tests {
             r#"json patch duplicate field "[0].value.a""#,
             r#"json patch unknown field "[1].Path""#,
         ];
-        assert_eq!(told(Form::Json, patch), Ok(expected.map(str::to_owned).to_vec()));
+        assert_eq!(warnings_of(Form::Json, patch), Ok(expected.map(str::to_owned).to_vec()));
     }
 
     #[test]
-    fn a_patch_of_another_form_is_refused_by_its_first_mismatch() {
+    fn a_patch_of_another_format_is_refused_by_its_first_mismatch() {
         let text = "400: error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp";
-        assert_eq!(told(Form::Json, "{}"), Err(text.to_owned()));
+        assert_eq!(warnings_of(Form::Json, "{}"), Err(text.to_owned()));
         let text = "400: error decoding patch: json: cannot unmarshal bool into Go struct field jsonPatchOp.path of type string";
-        assert_eq!(told(Form::Json, r#"[{"path": true, "op": 5}]"#), Err(text.to_owned()));
+        assert_eq!(warnings_of(Form::Json, r#"[{"path": true, "op": 5}]"#), Err(text.to_owned()));
         let text = "400: json: cannot unmarshal number into Go value of type map[string]interface {}";
-        assert_eq!(told(Form::Strategic, "5"), Err(text.to_owned()));
-        assert_eq!(told(Form::Merge, "{"), Err("400: invalid JSON patch".to_owned()));
-        assert_eq!(told(Form::Merge, "null"), Ok(Vec::new()));
+        assert_eq!(warnings_of(Form::Strategic, "5"), Err(text.to_owned()));
+        assert_eq!(warnings_of(Form::Merge, "{"), Err("400: invalid JSON patch".to_owned()));
+        assert_eq!(warnings_of(Form::Merge, "null"), Ok(Vec::new()));
     }
 
     #[test]
-    fn what_nests_without_end_is_refused() {
+    fn unbounded_nesting_is_refused() {
         let patch = "[".repeat(100_000);
-        assert_eq!(told(Form::Json, &patch), Err("400: invalid JSON patch".to_owned()));
+        assert_eq!(warnings_of(Form::Json, &patch), Err("400: invalid JSON patch".to_owned()));
     }
 }

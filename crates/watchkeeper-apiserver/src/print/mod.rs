@@ -10,8 +10,8 @@ use serde_json::Value;
 use watchkeeper_core::Timestamp;
 use watchkeeper_print::{Columns, Times, subresource_columns};
 
-use crate::convert::metadata_alone;
 use crate::registry::{Resource, Subresource};
+use crate::rules::metadata_alone;
 
 pub use options::{IncludeObject, IncludeObjectError, TableVersion};
 pub use table::{ListMeta, Row, Table};
@@ -40,6 +40,8 @@ pub struct Printer<'a> {
     version: TableVersion,
     headers: bool,
     kind: (&'a str, &'a str, &'a str),
+    /// Annotations that metadata without its object omits.
+    version_annotations: &'static [&'static str],
 }
 
 impl<'a> Printer<'a> {
@@ -65,6 +67,7 @@ impl<'a> Printer<'a> {
             version: TableVersion::default(),
             headers: true,
             kind: (&resource.group, &resource.version, &resource.kind),
+            version_annotations: resource.rules().version_annotations(),
         }
     }
 
@@ -143,7 +146,7 @@ impl<'a> Printer<'a> {
                 IncludeObject::Metadata => Some(RowObject::Metadata(PartialObjectMetadata {
                     kind: "PartialObjectMetadata",
                     api_version: self.version.api_version(),
-                    metadata: metadata_alone(self.kind.0, self.kind.2, &object["metadata"]),
+                    metadata: metadata_alone(self.version_annotations, &object["metadata"]),
                 })),
                 IncludeObject::Object => Some(RowObject::Object(self.typed(object))),
             },

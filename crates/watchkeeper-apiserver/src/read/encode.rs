@@ -10,10 +10,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::convert::metadata_alone;
 use crate::http::{Accepted, MediaType, MetaVersion, Response, Shape};
 use crate::print::{IncludeObject, Printer, TableVersion};
 use crate::registry::{Registry, Resource, Subresource};
+use crate::rules::metadata_alone;
 use crate::store::Stored;
 use bytes::Bytes;
 use http::StatusCode;
@@ -174,7 +174,7 @@ impl Encoder {
     }
 
     fn metadata<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
-        metadata_alone(&self.resource.group, self.kind.kind(), &value["metadata"])
+        metadata_alone(self.resource.rules().version_annotations(), &value["metadata"])
     }
 
     pub(super) fn printer(&self, version: MetaVersion) -> Printer<'_> {

@@ -408,7 +408,7 @@ fn split(
 
 /// Returns the default storage class of a list of storage classes, which the table marks.
 fn default_class(encoder: &Encoder, page: &Page) -> Result<Option<String>, Status> {
-    if (&*encoder.resource.group, &*encoder.resource.name) != ("storage.k8s.io", "storageclasses") {
+    if !encoder.resource.rules().marks_default() {
         return Ok(None);
     }
     let values: Result<Vec<Value>, Status> =

@@ -3,8 +3,8 @@
 //! Input: the store of this process.
 //! Output: a reflector of this process.
 
-use crate::convert::metadata_alone;
 use crate::http::{ListOptions, Query};
+use crate::rules::metadata_alone;
 use crate::store::{Stored, Told};
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
@@ -59,7 +59,8 @@ impl StoreSource {
         }
         let mut value = view.value(stored)?;
         if self.is_metadata {
-            value = json!({"metadata": metadata_alone(&resource.group, &resource.kind, &value["metadata"])});
+            let omitted = resource.rules().version_annotations();
+            value = json!({"metadata": metadata_alone(omitted, &value["metadata"])});
         }
         let head = stored.object().head.clone();
         Ok(Object { head, encoded: Encoded::json(value.to_string().into_bytes()) })

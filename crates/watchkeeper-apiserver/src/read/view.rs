@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::convert::{is_old_autoscaler, show_autoscaler};
 use crate::custom::CustomKind;
-use crate::registry::{Registry, Resource};
+use crate::registry::{Registry, Resource, Rules};
 use crate::store::Stored;
 use serde_json::Value;
 use watchkeeper_core::Status;
@@ -23,8 +22,8 @@ pub enum View {
     Other,
     /// An event with the names of `events.k8s.io`.
     NewEvent,
-    /// An autoscaler in version 1.
-    OldAutoscaler,
+    /// Converted to another version by the rules of the kind.
+    Converted(Rules),
     /// A custom object in the schema of this kind, which may differ from the one it was written with.
     Custom(Arc<CustomKind>),
 }
@@ -39,7 +38,7 @@ impl View {
         match owner {
             Some(owner) if !Arc::ptr_eq(owner, resource) => match &*resource.group {
                 EVENTS_GROUP => Self::NewEvent,
-                _ if is_old_autoscaler(resource) => Self::OldAutoscaler,
+                _ if resource.rules().storage_version().is_some() => Self::Converted(resource.rules),
                 _ => Self::Other,
             },
             _ => Self::Own,
@@ -75,10 +74,10 @@ impl View {
                 kind.show(&mut value).map_err(Status::internal_error)?;
                 value
             }
-            Self::OldAutoscaler => {
+            Self::Converted(rules) => {
                 let mut value = value;
                 if let Value::Object(fields) = &mut value {
-                    show_autoscaler(fields);
+                    rules.get().convert_from_storage(fields);
                 }
                 value
             }

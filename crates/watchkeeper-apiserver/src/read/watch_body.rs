@@ -12,7 +12,6 @@
 
 use std::sync::Arc;
 
-use crate::convert::TEMPLATE_GENERATION;
 use crate::http::go_order::GoOrder;
 use crate::http::{MediaType, Shape};
 use crate::store::{Revision, Stored};
@@ -202,11 +201,7 @@ impl Frames {
             return self.transformed(&value);
         }
         let mut value = json!({"metadata": metadata});
-        match (&*self.encoder.resource.group, kind.kind()) {
-            ("apps", "DaemonSet") => value["metadata"]["annotations"][TEMPLATE_GENERATION] = "0".into(),
-            ("apps", "Deployment" | "ReplicaSet" | "StatefulSet") => value["spec"]["replicas"] = 0.into(),
-            _ => {}
-        }
+        self.encoder.resource.rules().complete_bookmark(&mut value);
         let json = Encoded::json(value.to_string().into_bytes());
         if kind.message().is_none() {
             return self.encoder.typed(&json, Encoding::Json);

@@ -1,7 +1,7 @@
-//! Selectable fields: what a field selector may name, and where its value stands in an object.
+//! Selectable fields: the fields that a field selector may use, and their paths in an object.
 //!
-//! From: `tables/fields.txt`, or the `selectableFields` of a custom resource.
-//! To:   lists and watches, which refuse other fields in the real server's words.
+//! Input: `tables/fields.txt`, or the `selectableFields` of a custom resource.
+//! Output: lists and watches, which refuse other fields with kube-apiserver's messages.
 //!
 //! ```text
 //! fields <group or -> <version> <plural> <wording>
@@ -19,69 +19,69 @@ use watchkeeper_wire::json_path::at;
 use super::table::TableError;
 use super::{Resource, Text};
 
-/// What a field selector may name in a resource: name and namespace, and what is listed here.
+/// The selectable fields of a resource, besides `metadata.name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fields {
     /// Further fields.
     pub own: Vec<SelectableField>,
-    /// Whether `metadata.namespace` may be named. Most resources without namespaces allow it too.
+    /// Whether `metadata.namespace` is selectable. It is in most cluster-scoped resources too.
     pub namespace: bool,
-    /// How others are refused.
+    /// The message for other fields.
     pub refusal: Refusal,
 }
 
-/// A field that a selector may name.
+/// A selectable field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectableField {
-    /// What the selector calls it: `spec.nodeName`.
+    /// Its name in a selector: `spec.nodeName`.
     pub label: Text,
-    /// How its value is written.
+    /// The format of its value.
     pub form: FieldForm,
-    /// Where it stands, the first with a value counting; nowhere if it is always empty.
+    /// Its paths in an object, of which the first with a value counts; empty if the value is always empty.
     pub paths: Vec<Text>,
 }
 
-/// How the value of a field is written.
+/// The format of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FieldForm {
-    /// As it is; empty if absent.
+    /// A string; empty if absent.
     Text,
-    /// As a number; `0` if absent.
+    /// A number; `0` if absent.
     Int,
-    /// As `true` or `false`, the latter if absent.
+    /// `true` or `false`; `false` if absent.
     Bool,
 }
 
-/// How a field is refused: kinds differ in their words.
+/// The message for an unsupported field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// Of most built-in kinds: there are only name and namespace.
+    /// Most built-in kinds.
     OnlyMetadata,
-    /// Of built-in kinds with fields of their own, and of custom resources.
+    /// Built-in kinds with fields of their own, and custom resources.
     Label,
-    /// As `Label`, and it names the kind: of jobs.
+    /// Jobs: names the kind too.
     LabelOfKind,
 }
 
-/// Why a field selector is refused: a 400 of reason `BadRequest` with this message.
+/// A field selector uses an unsupported field: a 400 of reason `BadRequest` with this message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnsupportedField {
     /// See [`Refusal::OnlyMetadata`].
     #[error("\"{label}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")]
     OnlyMetadata {
-        /// What the selector named.
+        /// The field in the selector.
         label: String,
     },
     /// See [`Refusal::Label`].
     #[error("field label not supported: {label}")]
     Label {
-        /// What the selector named.
+        /// The field in the selector.
         label: String,
     },
     /// See [`Refusal::LabelOfKind`].
     #[error("field label {label:?} not supported for {kind}")]
     LabelOfKind {
-        /// What the selector named.
+        /// The field in the selector.
         label: String,
         /// `Job`.
         kind: String,
@@ -95,10 +95,10 @@ impl Default for Fields {
 }
 
 impl Resource {
-    /// Checks that a selector names only fields that this resource has.
+    /// Checks that a selector uses only selectable fields.
     ///
     /// # Errors
-    /// Of the first that it has not, in the selector's order.
+    /// For the first other field.
     pub fn check_fields(&self, selector: &FieldSelector) -> Result<(), UnsupportedField> {
         match selector.requirements().iter().find(|it| !self.has_field(it.field())) {
             None => Ok(()),
@@ -106,7 +106,7 @@ impl Resource {
         }
     }
 
-    /// Whether a selector may name the field.
+    /// Returns whether the field is selectable.
     pub fn has_field(&self, label: &str) -> bool {
         match label {
             "metadata.name" => true,
@@ -115,7 +115,7 @@ impl Resource {
         }
     }
 
-    /// The value of a field in an object, or `None` where a selector may not name it.
+    /// Returns the value of a field in an object, or `None` if it is not selectable.
     ///
     /// ```
     /// use serde_json::json;
@@ -137,8 +137,7 @@ impl Resource {
         }
     }
 
-    /// Whether an object is selected. A field that the resource does not have is as good as empty:
-    /// ask [`check_fields`](Self::check_fields) first.
+    /// Returns whether an object matches. Other fields count as empty: call [`check_fields`](Self::check_fields) first.
     pub fn selects(&self, selector: &FieldSelector, object: &Value) -> bool {
         selector.requirements().iter().all(|it| it.matches(self.field_value(object, it.field()).as_deref()))
     }
@@ -154,7 +153,7 @@ impl Resource {
 }
 
 impl SelectableField {
-    /// Its value in an object.
+    /// Returns its value in an object.
     pub fn value<'a>(&self, object: &'a Value) -> Cow<'a, str> {
         let mut values = self.paths.iter().map(|path| text(at(object, path)));
         let value = values.find(|value| !value.is_empty()).unwrap_or_default();
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_refuse_a_field_in_their_own_words() {
+    fn kinds_have_their_own_message_for_unsupported_fields() {
         assert_eq!(
             refusal("", "configmaps", "a=b"),
             "\"a\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_values_are_what_go_takes_them_for() {
+    fn absent_values_are_gos_zero_values() {
         let value = |group, resource, label| {
             let resource = builtin().get(group, "v1", resource).unwrap();
             resource.field_value(&json!({}), label).unwrap().into_owned()
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_selected_by_all_of_its_fields() {
+    fn an_object_must_match_all_requirements() {
         let pods = builtin().get("", "v1", "pods").unwrap();
         let pod = json!({"metadata": {"name": "a", "namespace": "ns"},
                          "status": {"phase": "Running", "podIPs": [{"ip": "1.2.3.4"}]}});
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_is_refused_with_its_line() {
+    fn errors_in_the_table_name_the_line() {
         let problem = |text| read(text).expect_err("the table is wrong").to_string();
         assert_eq!(problem("a text a"), "line 1: no resource yet");
         assert_eq!(problem("fields - v1 pods rude"), "line 1: unknown wording \"rude\"");

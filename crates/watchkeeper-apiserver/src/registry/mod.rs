@@ -1,14 +1,14 @@
-//! Registry: which resources there are, as data.
+//! Registry: the resources of a server, as data.
 //!
-//! From: `tables/resources.txt`, generated from the discovery of a real server, and
-//!       `tables/fields.txt`, written by hand; custom resources are added later by [`Registry::add`], and a server that
-//!       runs changes to a registry that has them ([`SharedRegistry`]).
-//! To:   routing, [`discovery`](crate::discovery) and [`print`](crate::print), which are generic code
-//!       over these rows. A resource is a row; nobody writes a handler a kind.
+//! Input: `tables/resources.txt`, generated from the discovery of kube-apiserver, and `tables/fields.txt`, written by
+//! hand. Custom resources are added by [`Registry::add`]; a running server swaps its registry ([`SharedRegistry`]).
+//! Output: routing, [`discovery`](crate::discovery) and [`print`](crate::print), which are generic over these rows; and
+//! the code about a kind, which its row holds ([`Rules`]).
 //!
-//! - R1: a group, version and resource name a row, and only one.
-//! - R2: rows stand in the order in which a real server lists them: the rows of a group version
-//!   together, and the preferred version of a group first.
+//! Invariants:
+//! - `registry.R1`: group, version and resource identify a row.
+//! - `registry.R2`: rows are in the order of kube-apiserver: the rows of a group version are adjacent, and the preferred
+//!   version of a group comes first.
 
 mod fields;
 mod resource;
@@ -21,6 +21,7 @@ use std::sync::{Arc, LazyLock};
 
 use watchkeeper_core::GroupVersion;
 
+pub use crate::rules::Rules;
 pub use fields::{FieldForm, Fields, Refusal, SelectableField, UnsupportedField};
 pub use resource::{Resource, Scope, Subresource, Text};
 pub use shared::SharedRegistry;
@@ -29,13 +30,13 @@ pub use verb::{Verb, Verbs};
 /// All resources of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
-    /// R2.
+    /// See `registry.R2`.
     rows: Vec<Arc<Resource>>,
-    /// R1: group, then version, then resource.
+    /// `registry.R1`: by group, version and resource.
     index: HashMap<Text, HashMap<Text, HashMap<Text, usize>>>,
 }
 
-/// The resources that every Kubernetes server of our version has.
+/// Returns the built-in resources of Kubernetes.
 ///
 /// ```
 /// use watchkeeper_apiserver::registry;
@@ -47,16 +48,16 @@ pub struct Registry {
 pub fn builtin() -> &'static Registry {
     static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
         let rows = table::read(include_str!("../../tables/resources.txt"))
-            .unwrap_or_else(|error| panic!("the committed table of resources cannot be read: {error}"));
+            .unwrap_or_else(|error| panic!("invalid tables/resources.txt: {error}"));
         let mut fields = fields::read(include_str!("../../tables/fields.txt"))
-            .unwrap_or_else(|error| panic!("the committed table of fields cannot be read: {error}"));
+            .unwrap_or_else(|error| panic!("invalid tables/fields.txt: {error}"));
         let mut registry = Registry::default();
         for mut row in rows {
             let key = (row.group.clone(), row.version.clone(), row.name.clone());
             row.fields = fields.remove(&key).unwrap_or_default();
             registry
                 .add(row)
-                .unwrap_or_else(|error| panic!("in the committed table of resources: {error} (R1)"));
+                .unwrap_or_else(|error| panic!("invalid tables/resources.txt: {error} (registry.R1)"));
         }
         assert!(fields.is_empty(), "the committed table of fields names unknown resources: {fields:?}");
         registry
@@ -64,21 +65,21 @@ pub fn builtin() -> &'static Registry {
     &BUILTIN
 }
 
-/// Why a resource cannot be added: there is one of that name.
+/// A resource cannot be added because its name is taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is already a resource {resource} in {group_version}")]
 pub struct AlreadyRegistered {
-    /// Where.
+    /// The group and version.
     pub group_version: GroupVersion,
     /// Its plural name.
     pub resource: String,
 }
 
 impl Registry {
-    /// Adds a resource, after those of its group version if there are any.
+    /// Adds a resource, after those of its group version.
     ///
     /// # Errors
-    /// Where its name is taken (R1).
+    /// If its name is taken (`registry.R1`).
     pub fn add(&mut self, resource: impl Into<Arc<Resource>>) -> Result<(), AlreadyRegistered> {
         let resource = resource.into();
         if self.get(&resource.group, &resource.version, &resource.name).is_some() {
@@ -96,7 +97,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Removes a resource: its custom resource definition is gone.
+    /// Removes a resource.
     pub fn remove(&mut self, group: &str, version: &str, resource: &str) -> Option<Arc<Resource>> {
         let position = self.position(group, version, resource)?;
         if let Some(versions) = self.index.get_mut(group) {
@@ -111,42 +112,42 @@ impl Registry {
         Some(row)
     }
 
-    /// The resource of that name: what a URL asks for.
+    /// Returns the resource with a name, as in a URL.
     pub fn get(&self, group: &str, version: &str, resource: &str) -> Option<&Arc<Resource>> {
         self.rows.get(self.position(group, version, resource)?)
     }
 
-    /// The resource whose objects are of that kind: what a body asks for.
+    /// Returns the resource of a kind, as in a body.
     pub fn by_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Resource>> {
         self.resources(group, version).find(|row| row.kind == kind)
     }
 
-    /// Every resource, by group and version (R2).
+    /// Returns all resources, by group and version (`registry.R2`).
     pub fn iter(&self) -> std::slice::Iter<'_, Arc<Resource>> {
         self.rows.iter()
     }
 
-    /// The resources of a group version; none if it is not served.
+    /// Returns the resources of a group version; empty if it is not served.
     pub fn resources(&self, group: &str, version: &str) -> impl Iterator<Item = &Arc<Resource>> {
         self.rows.iter().filter(move |row| row.group == group && row.version == version)
     }
 
-    /// Whether a group has resources that came with the server.
+    /// Returns whether a group has built-in resources.
     pub fn has_built_in(&self, group: &str) -> bool {
         self.rows.iter().any(|row| row.group == group && row.custom.is_none())
     }
 
-    /// The groups, without repeats. The core group is the empty text.
+    /// Returns the groups, without duplicates. The core group is `""`.
     pub fn groups(&self) -> impl Iterator<Item = &str> {
-        let starts = |at: usize| at == 0 || self.rows[at - 1].group != self.rows[at].group; // R2
+        let starts = |at: usize| at == 0 || self.rows[at - 1].group != self.rows[at].group; // registry.R2
         (0..self.rows.len()).filter(move |at| starts(*at)).map(|at| &*self.rows[at].group)
     }
 
-    /// The versions of a group, the preferred one first.
+    /// Returns the versions of a group, the preferred one first.
     pub fn versions(&self, group: &str) -> Vec<&str> {
         let mut versions: Vec<&str> =
             self.rows.iter().filter(|row| row.group == group).map(|row| &*row.version).collect();
-        versions.dedup(); // R2
+        versions.dedup(); // registry.R2
         versions
     }
 
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn both_views_of_an_event_are_stored_together() {
+    fn events_of_both_groups_share_a_collection() {
         let core = builtin().get("", "v1", "events").unwrap();
         let new = builtin().get("events.k8s.io", "v1", "events").unwrap();
         assert_eq!((core.storage.as_deref(), new.storage.as_deref()), (Some("events"), Some("events")));
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_resource_comes_and_goes() {
+    fn a_custom_resource_is_added_and_removed() {
         let mut registry = builtin().clone();
         registry.add(widgets("v1")).unwrap();
         registry.add(widgets("v1beta1")).unwrap();

@@ -7,8 +7,9 @@ use watchkeeper_core::{GroupKind, GroupResource, GroupVersion, GroupVersionKind}
 
 use super::{Fields, Verbs};
 use crate::custom::CustomKind;
+use crate::rules::{KindRules, Rules};
 
-/// A name: borrowed from the committed tables, or owned where it came with a custom resource.
+/// A name: borrowed from the tables, or owned by a custom resource.
 pub type Text = Cow<'static, str>;
 
 /// A resource: a collection of objects of one kind at one version.
@@ -18,57 +19,59 @@ pub struct Resource {
     pub group: Text,
     /// `v1`.
     pub version: Text,
-    /// Its plural name, as it stands in a URL: `deployments`.
+    /// The plural name, as in URLs: `deployments`.
     pub name: Text,
-    /// `deployment`; empty for most that cannot be listed.
+    /// `deployment`; empty for most resources that cannot be listed.
     pub singular: Text,
     /// `Deployment`.
     pub kind: Text,
-    /// Whether its objects live in namespaces.
+    /// Whether its objects are namespaced.
     pub scope: Scope,
-    /// What may be done with it.
+    /// The supported verbs.
     pub verbs: Verbs,
     /// `deploy`.
     pub short_names: Vec<Text>,
-    /// Names for several resources at once, such as `all`.
+    /// Names of groups of resources, such as `all`.
     pub categories: Vec<Text>,
-    /// What hangs below an object: `status`, `scale`.
+    /// Subresources: `status`, `scale`, ...
     pub subresources: Vec<Subresource>,
-    /// Which collection of the store holds its objects: `pods`, `apps/deployments`. Versions of a
-    /// resource share one, and so do both groups' events. None where nothing is kept, as of reviews.
+    /// The collection of its objects in the store: `pods`, `apps/deployments`. Versions of a resource share one, and so
+    /// do the events of both groups. `None` if nothing is stored, as for reviews.
     pub storage: Option<Text>,
-    /// Whether its objects have a `metadata.generation` that counts changes of what is wanted.
+    /// Whether its objects have a `metadata.generation`.
     pub counts_generation: bool,
-    /// What a field selector may name.
+    /// The selectable fields.
     pub fields: Fields,
-    /// What its definition says, where it came with one.
+    /// The custom kind, if the resource has a definition.
     pub custom: Option<Arc<CustomKind>>,
+    /// The code about its kind.
+    pub rules: Rules,
 }
 
-/// Whether objects live in namespaces.
+/// The scope of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// In one each.
+    /// Objects belong to a namespace.
     Namespaced,
-    /// In none.
+    /// Objects belong to the cluster.
     Cluster,
 }
 
-/// What hangs below an object of a resource.
+/// A subresource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subresource {
     /// `scale`.
     pub name: Text,
-    /// What it answers with, where that is of another group or version than its resource.
+    /// The group and version of its kind, if they differ from those of the resource.
     pub group_version: Option<(Text, Text)>,
     /// `Scale`.
     pub kind: Text,
-    /// What may be done with it.
+    /// The supported verbs.
     pub verbs: Verbs,
 }
 
 impl Resource {
-    /// A namespaced resource that allows every verb, stored under its own name; the rest is empty.
+    /// Creates a namespaced resource with all verbs, stored under its own name; the rest is empty.
     pub fn new(group: impl Into<Text>, version: impl Into<Text>, name: impl Into<Text>) -> Self {
         let (group, version, name) = (group.into(), version.into(), name.into());
         let storage = match &*group {
@@ -76,6 +79,7 @@ impl Resource {
             group => Cow::Owned(format!("{group}/{name}")),
         };
         Self {
+            rules: Rules::of(&group, &version, &name),
             group,
             version,
             name,
@@ -93,39 +97,54 @@ impl Resource {
         }
     }
 
-    /// `apps/v1`.
+    /// Returns `apps/v1`.
     pub fn group_version(&self) -> GroupVersion {
         GroupVersion::new(&*self.group, &*self.version)
     }
 
-    /// `deployments.apps`: what a status says it is about.
+    /// Returns `deployments.apps`, as in a status.
     pub fn group_resource(&self) -> GroupResource {
         self.group_version().resource(&*self.name).group_resource()
     }
 
-    /// The kind of its objects.
+    /// Returns the kind of its objects.
     pub fn group_version_kind(&self) -> GroupVersionKind {
         self.group_version().kind(&*self.kind)
     }
 
-    /// The kind of its objects in any version.
+    /// Returns the kind of its objects in any version.
     pub fn group_kind(&self) -> GroupKind {
         self.group_version_kind().group_kind()
     }
 
-    /// Whether its objects live in namespaces.
+    /// Returns whether its objects are namespaced.
     pub fn is_namespaced(&self) -> bool {
         self.scope == Scope::Namespaced
     }
 
-    /// The subresource of that name.
+    /// Returns whether the status is a subresource: it is written there, and ignored elsewhere.
+    pub(crate) fn has_status(&self) -> bool {
+        self.subresource("status").is_some()
+    }
+
+    /// Returns the code about its kind.
+    pub(crate) fn rules(&self) -> &'static dyn KindRules {
+        self.rules.get()
+    }
+
+    /// Returns the subresource with a name.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|subresource| subresource.name == name)
     }
 }
 
 impl Subresource {
-    /// The kind that it answers with, below this resource.
+    /// Returns whether a request to it becomes a connection, as to `exec` and `proxy`: its kind is a set of options.
+    pub fn connects(&self) -> bool {
+        self.kind.ends_with("Options")
+    }
+
+    /// Returns its kind, below a resource.
     pub fn group_version_kind(&self, resource: &Resource) -> GroupVersionKind {
         match &self.group_version {
             Some((group, version)) => GroupVersionKind::new(&**group, &**version, &*self.kind),

@@ -1,4 +1,4 @@
-//! Shared: the registry of a server that runs, which custom resources come to and go from.
+//! Shared registry: the registry of a running server, to which custom resources are added and removed.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use parking_lot::RwLock;
 
 use super::Registry;
 
-/// The registry of a server. Clones are of the same server.
+/// The registry of a server. Clones share it.
 ///
-/// Whoever needs several answers of one moment asks them of one snapshot.
+/// Take one snapshot with [`now`](Self::now) for several consistent lookups.
 #[derive(Debug, Clone)]
 pub struct SharedRegistry {
     current: Arc<RwLock<Arc<Registry>>>,
 }
 
 impl SharedRegistry {
-    /// What is served at this moment.
+    /// Returns the current registry.
     pub fn now(&self) -> Arc<Registry> {
         self.current.read().clone()
     }
 
-    /// Serves these resources from now on.
+    /// Replaces the registry.
     pub fn replace(&self, registry: Registry) {
         let before = std::mem::replace(&mut *self.current.write(), Arc::new(registry));
-        drop(before); // after the lock
+        drop(before); // after releasing the lock
     }
 }
 
@@ -39,7 +39,7 @@ mod tests {
     use crate::registry::{Resource, builtin};
 
     #[test]
-    fn a_snapshot_stays_as_it_was() {
+    fn a_snapshot_does_not_change() {
         let shared = SharedRegistry::from(Arc::new(builtin().clone()));
         let (other, before) = (shared.clone(), shared.now());
         let mut registry = builtin().clone();

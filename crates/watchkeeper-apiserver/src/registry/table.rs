@@ -1,4 +1,4 @@
-//! The text form of the resources: one line a resource or subresource.
+//! The text format of the resources: one line per resource or subresource.
 //!
 //! ```text
 //! resource <group or -> <version> <plural> <singular or -> <Kind> <scope> <storage or -> <generation or -> <verbs> <short names or -> <categories or ->
@@ -10,7 +10,7 @@
 
 use super::{Resource, Scope, Subresource, Text, Verb, Verbs};
 
-/// Why the table cannot be read: only a wrong table in the repository can cause it.
+/// Why the table cannot be parsed; only a wrong table in the repository can cause it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub(super) struct TableError {
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_table_is_refused_with_its_line() {
+    fn errors_in_the_table_name_the_line() {
         assert_eq!(problem("# ok\n\nsub status Pod get"), "line 3: no resource yet");
         assert_eq!(problem("resource - v1"), "line 1: cannot read \"resource - v1\"");
         assert_eq!(
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_resource_or_what_hangs_below_it() {
+    fn a_line_is_a_resource_or_a_subresource() {
         let rows = read(
             "resource apps v1 deployments deployment Deployment namespaced apps/deployments generation all deploy all\n\
              sub scale autoscaling/v1/Scale get,patch,update\n\

@@ -1,8 +1,8 @@
-//! Verbs: what may be done with a resource.
+//! Verbs: the operations of a resource.
 
 use std::fmt;
 
-/// What a client does with a resource, as discovery and authorization call it.
+/// A verb of discovery and authorization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Verb {
     /// POST.
@@ -36,7 +36,7 @@ impl Verb {
         Self::Watch,
     ];
 
-    /// `deletecollection`.
+    /// Returns `deletecollection`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -50,7 +50,7 @@ impl Verb {
         }
     }
 
-    /// Reads `deletecollection`.
+    /// Parses `deletecollection`.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verb| verb.as_str() == text)
     }
@@ -68,15 +68,15 @@ impl fmt::Display for Verb {
 pub struct Verbs(u8);
 
 impl Verbs {
-    /// Every verb: what an ordinary resource allows.
+    /// Every verb.
     pub const ALL: Self = Self(u8::MAX);
 
-    /// Whether the verb is allowed.
+    /// Returns whether the verb is in the set.
     pub fn contains(self, verb: Verb) -> bool {
         self.0 & (1 << verb as u8) != 0
     }
 
-    /// The verbs in the order in which discovery lists them.
+    /// Returns the verbs in the order of discovery.
     pub fn iter(self) -> impl Iterator<Item = Verb> {
         Verb::ALL.into_iter().filter(move |verb| self.contains(*verb))
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_holds_what_was_put_in_and_lists_it_in_order() {
+    fn a_set_lists_its_verbs_in_order() {
         let verbs: Verbs = [Verb::Update, Verb::Get].into_iter().collect();
         assert!(verbs.contains(Verb::Get) && !verbs.contains(Verb::Watch));
         assert_eq!(verbs.iter().map(Verb::as_str).collect::<Vec<_>>(), ["get", "update"]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verb_is_read_back() {
+    fn every_verb_round_trips() {
         for verb in Verb::ALL {
             assert_eq!(Verb::parse(verb.as_str()), Some(verb));
         }

@@ -1,4 +1,4 @@
-//! Addresses: IP addresses and ranges of them.
+//! IP addresses and CIDR ranges.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,7 +7,7 @@ use watchkeeper_core::Quoted;
 use super::faults::Faults;
 use super::field::Field;
 
-/// An address, read as the real server reads one: leading zeros are no fault of their own.
+/// Parses an address as kube-apiserver does: leading zeros are accepted.
 pub(crate) fn address(text: &str) -> Option<IpAddr> {
     text.parse().ok().or_else(|| sloppy(text))
 }
@@ -22,8 +22,8 @@ fn sloppy(text: &str) -> Option<IpAddr> {
     Some(Ipv4Addr::new(part(a)?, part(b)?, part(c)?, part(d)?).into())
 }
 
-/// An address, and whether it is one: what was there before may stay.
-pub(super) fn ip(at: &Field<'_>, before: &[&str], faults: &mut Faults) -> bool {
+/// Checks an address; those in `before` are accepted. Returns whether it is valid.
+pub(crate) fn ip(at: &Field<'_>, before: &[&str], faults: &mut Faults) -> bool {
     let text = at.text();
     if before.contains(&text) {
         return true;
@@ -44,8 +44,8 @@ pub(super) fn ip(at: &Field<'_>, before: &[&str], faults: &mut Faults) -> bool {
     faults.len() == count
 }
 
-/// An address that traffic can be sent to.
-pub(super) fn endpoint(at: &Field<'_>, faults: &mut Faults) {
+/// Checks that traffic can be sent to an address.
+pub(crate) fn endpoint(at: &Field<'_>, faults: &mut Faults) {
     let text = at.text();
     let Some(found) = address(text) else {
         faults.invalid_value(at, Quoted(text), "must be a valid IP address");
@@ -67,7 +67,7 @@ pub(super) fn endpoint(at: &Field<'_>, faults: &mut Faults) {
     refuse(is_multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
 }
 
-/// A range: its first address and how many bits are fixed.
+/// A range: its first address and the length of its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Range {
     first: IpAddr,
@@ -75,7 +75,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// Reads `10.0.0.0/8`.
+    /// Parses `10.0.0.0/8`.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let (first, bits) = text.split_once('/')?;
         let first = address(first)?;
@@ -84,8 +84,8 @@ impl Range {
         (bits <= width(first)).then_some(Self { first, bits })
     }
 
-    /// Whether another is a part of this, and not all of it.
-    pub(super) fn exceeds(self, other: Self) -> bool {
+    /// Returns whether another range is a strict subset of this one.
+    pub(crate) fn exceeds(self, other: Self) -> bool {
         self.first.is_ipv4() == other.first.is_ipv4()
             && self.bits < other.bits
             && (number(self.first) ^ number(other.first))
@@ -111,8 +111,8 @@ fn number(address: IpAddr) -> u128 {
     }
 }
 
-/// A range, where it is one: what was there before may stay.
-pub(super) fn range(at: &Field<'_>, text: &str, before: &[&str], faults: &mut Faults) {
+/// Checks a range; those in `before` are accepted.
+pub(crate) fn range(at: &Field<'_>, text: &str, before: &[&str], faults: &mut Faults) {
     if before.contains(&text) {
         return;
     }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_holds_smaller_ones_that_begin_in_it() {
+    fn a_range_contains_smaller_ones_that_begin_in_it() {
         let range = |text: &str| Range::of(text).unwrap();
         assert!(range("10.0.0.0/8").exceeds(range("10.1.0.0/16")));
         assert!(!range("10.0.0.0/8").exceeds(range("10.0.0.0/8")));

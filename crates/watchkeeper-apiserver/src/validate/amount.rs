@@ -1,4 +1,4 @@
-//! Amounts: quantities of resources, and which resources there are.
+//! Quantities of resources, and the names of resources.
 
 use std::cmp::Ordering;
 
@@ -14,11 +14,11 @@ const NANO: i128 = 1_000_000_000;
 
 /// A quantity, in billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Amount(i128);
+pub(crate) struct Amount(i128);
 
 impl Amount {
-    /// Reads what is written in canonical form; nothing is no amount at all, and so is what is no quantity.
-    pub(super) fn of(value: &Value) -> Option<Self> {
+    /// Parses a canonical quantity; `None` if it is absent or invalid.
+    pub(crate) fn of(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) => Self::read(text),
             Value::Number(number) => Self::read(&number.to_string()),
@@ -55,39 +55,39 @@ impl Amount {
         Some(Self(if text.starts_with('-') { -nanos } else { nanos }))
     }
 
-    /// Whether it is more than, as much as or less than nothing.
-    pub(super) fn sign(self) -> Ordering {
+    /// Compares it with zero.
+    pub(crate) fn sign(self) -> Ordering {
         self.0.cmp(&0)
     }
 
-    /// Whether it is so many of something that cannot be parted. Go rounds up to thousandths before it asks.
-    pub(super) fn is_whole(self) -> bool {
+    /// Returns whether it is an integer. Go rounds up to thousandths first.
+    pub(crate) fn is_whole(self) -> bool {
         const MILLI: i128 = NANO / 1000;
         let millis = self.0.div_euclid(MILLI) + i128::from(self.0.rem_euclid(MILLI) != 0);
         millis % 1000 == 0
     }
 
-    /// A number that is near enough to compare ratios of.
-    pub(super) fn as_number(self) -> f64 {
+    /// Converts it to a float, to compare ratios.
+    pub(crate) fn as_number(self) -> f64 {
         self.0 as f64 / NANO as f64
     }
 
-    /// The whole number that it is rounded up to.
-    pub(super) fn rounded_up(self) -> i128 {
+    /// Rounds it up to an integer.
+    pub(crate) fn rounded_up(self) -> i128 {
         self.0.div_euclid(NANO) + i128::from(self.0.rem_euclid(NANO) != 0)
     }
 }
 
-/// A quantity as it is written.
-pub(super) fn written(field: &Field<'_>) -> String {
+/// Formats a quantity.
+pub(crate) fn written(field: &Field<'_>) -> String {
     match field.value() {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     }
 }
 
-/// A quantity that may not be negative, and must be whole where its resource cannot be parted.
-pub(super) fn quantity(resource: &str, field: &Field<'_>, faults: &mut Faults) {
+/// Checks that a quantity is not negative, and an integer if its resource is indivisible.
+pub(crate) fn quantity(resource: &str, field: &Field<'_>, faults: &mut Faults) {
     let Some(amount) = Amount::of(field.value()) else { return };
     if amount.sign() == Ordering::Less {
         faults.invalid_value(field, Quoted(&written(field)), "must be greater than or equal to 0");
@@ -97,8 +97,8 @@ pub(super) fn quantity(resource: &str, field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A quantity that must be more than nothing. Says whether it is.
-pub(super) fn positive(field: &Field<'_>, faults: &mut Faults) -> bool {
+/// Checks that a quantity is positive. Returns whether it is.
+pub(crate) fn positive(field: &Field<'_>, faults: &mut Faults) -> bool {
     let is_positive = Amount::of(field.value()).is_none_or(|amount| amount.sign() == Ordering::Greater);
     if !is_positive {
         faults.invalid_value(field, Quoted(&written(field)), "must be greater than zero");
@@ -106,8 +106,8 @@ pub(super) fn positive(field: &Field<'_>, faults: &mut Faults) -> bool {
     is_positive
 }
 
-/// What a container asks for and may have at most.
-pub(super) fn requirements(field: &Field<'_>, claims: &[&str], faults: &mut Faults) {
+/// Checks the requests and limits of a container.
+pub(crate) fn requirements(field: &Field<'_>, claims: &[&str], faults: &mut Faults) {
     let (limits, requests) = (field.child("limits"), field.child("requests"));
     let (mut has_basis, mut has_pages) = (false, false);
     let mut seen = |name: &str| {
@@ -190,8 +190,8 @@ fn pages(name: &str, field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A name of a resource that a container may use.
-pub(super) fn container_resource(name: &str, at: &Field<'_>, faults: &mut Faults) {
+/// Checks the name of a resource that a container may use.
+pub(crate) fn container_resource(name: &str, at: &Field<'_>, faults: &mut Faults) {
     resource(name, at, faults);
     if !name.contains('/') {
         if !matches!(name, "cpu" | "memory" | "ephemeral-storage") && !name.starts_with("hugepages-") {
@@ -202,16 +202,16 @@ pub(super) fn container_resource(name: &str, at: &Field<'_>, faults: &mut Faults
     }
 }
 
-/// A name of a resource that a quota may count.
-pub(super) fn quota_resource(name: &str, at: &Field<'_>, faults: &mut Faults) {
+/// Checks the name of a resource that a quota may count.
+pub(crate) fn quota_resource(name: &str, at: &Field<'_>, faults: &mut Faults) {
     resource(name, at, faults);
     if !name.contains('/') && !is_quota_standard(name) {
         faults.invalid_value(at, json_text(name), "must be a standard resource for quota");
     }
 }
 
-/// A name of any resource.
-pub(super) fn resource(name: &str, at: &Field<'_>, faults: &mut Faults) {
+/// Checks the name of any resource.
+pub(crate) fn resource(name: &str, at: &Field<'_>, faults: &mut Faults) {
     let found = qualified_name(name);
     if found.is_empty() && !name.contains('/') && !is_quota_standard(name) && name != "storage" {
         let why = "must be a standard resource type or fully qualified";
@@ -234,8 +234,8 @@ const COUNTED: [&str; 9] = [
     "services.loadbalancers",
 ];
 
-/// Whether a quota may count it by this plain name.
-pub(super) fn is_quota_standard(name: &str) -> bool {
+/// Returns whether a quota may count it under this unqualified name.
+pub(crate) fn is_quota_standard(name: &str) -> bool {
     let bare = name.strip_prefix("requests.").or_else(|| name.strip_prefix("limits.")).unwrap_or(name);
     COUNTED.contains(&name)
         || matches!(bare, "cpu" | "memory" | "ephemeral-storage")
@@ -248,8 +248,8 @@ fn is_integer(name: &str) -> bool {
     COUNTED.contains(&name) || is_extended(name)
 }
 
-/// Whether it is known to every node.
-pub(super) fn is_native(name: &str) -> bool {
+/// Returns whether it is a native resource of nodes.
+pub(crate) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
@@ -259,8 +259,8 @@ fn is_extended(name: &str) -> bool {
         && qualified_name(&format!("requests.{name}")).is_empty()
 }
 
-/// Whether more of it may be promised than there is.
-pub(super) fn is_overcommitted(name: &str) -> bool {
+/// Returns whether it may be overcommitted.
+pub(crate) fn is_overcommitted(name: &str) -> bool {
     is_native(name) && !name.starts_with("hugepages-")
 }
 
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_compared_by_what_they_mean() {
+    fn amounts_are_compared_by_value() {
         let amount = |text: &str| Amount::read(text).unwrap();
         assert_eq!(amount("1000m"), amount("1"));
         assert_eq!(amount("1Ki"), amount("1024"));

@@ -1,4 +1,4 @@
-//! Faults: what breaks a rule, in the words of the real server and in its order.
+//! Faults: broken rules, with kube-apiserver's messages and in its order.
 
 use std::fmt::Display;
 
@@ -7,17 +7,17 @@ use watchkeeper_core::{CauseType, Quoted, StatusCause};
 
 use super::field::Field;
 
-/// The rules that an object breaks, in the order in which the real server tells of them.
+/// The rules that an object breaks, in kube-apiserver's order.
 #[derive(Default)]
 pub(crate) struct Faults {
     found: Vec<StatusCause>,
-    /// What the real server finds with rules that were generated. It tells of them after all others.
+    /// Faults that kube-apiserver finds by generated (declarative) validation, and lists last.
     declared: Vec<StatusCause>,
     is_declared: bool,
 }
 
 impl Faults {
-    /// All of them, each once.
+    /// Returns all faults without duplicates.
     pub(crate) fn into_causes(self) -> Vec<StatusCause> {
         let mut causes: Vec<StatusCause> = Vec::new();
         for cause in self.found.into_iter().chain(self.declared) {
@@ -28,133 +28,133 @@ impl Faults {
         causes
     }
 
-    /// More of them, from rules that say where and why themselves.
+    /// Adds causes.
     pub(crate) fn extend(&mut self, causes: impl IntoIterator<Item = StatusCause>) {
         self.found.extend(causes);
     }
 
-    /// Whether no rule is broken so far.
+    /// Returns whether no rule is broken so far.
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty() && self.declared.is_empty()
     }
 
-    /// How many rules are broken so far.
+    /// Returns the number of broken rules so far.
     pub(crate) fn len(&self) -> usize {
         self.found.len() + self.declared.len()
     }
 
-    /// Does what is told of last.
+    /// Runs a check whose faults are listed last.
     pub(crate) fn declared(&mut self, check: impl FnOnce(&mut Self)) {
         self.is_declared = true;
         check(self);
         self.is_declared = false;
     }
 
-    /// A field that must be there.
+    /// Adds a fault: the field is required.
     pub(crate) fn required(&mut self, at: &Field<'_>, why: &str) {
-        self.add(CauseType::FieldValueRequired, at, said("Required value", why));
+        self.add(CauseType::FieldValueRequired, at, message("Required value", why));
     }
 
-    /// A field that must not be there, or not be changed.
+    /// Adds a fault: the field must not be set or changed.
     pub(crate) fn forbidden(&mut self, at: &Field<'_>, why: &str) {
-        self.add(CauseType::FieldValueForbidden, at, said("Forbidden", why));
+        self.add(CauseType::FieldValueForbidden, at, message("Forbidden", why));
     }
 
-    /// A value that breaks a rule.
+    /// Adds a fault: the value is invalid.
     pub(crate) fn invalid(&mut self, at: &Field<'_>, why: &str) {
         self.invalid_value(at, shown(at.value()), why);
     }
 
-    /// As [`invalid`](Self::invalid), where what is shown is not what is there.
+    /// Like [`invalid`](Self::invalid), but shows another value.
     pub(crate) fn invalid_value(&mut self, at: &Field<'_>, value: impl Display, why: &str) {
-        self.add(CauseType::FieldValueInvalid, at, said(&format!("Invalid value: {value}"), why));
+        self.add(CauseType::FieldValueInvalid, at, message(&format!("Invalid value: {value}"), why));
     }
 
-    /// As [`invalid`](Self::invalid), where the value is not shown.
+    /// Like [`invalid`](Self::invalid), but does not show the value.
     pub(crate) fn invalid_unshown(&mut self, at: &Field<'_>, why: &str) {
-        self.add(CauseType::FieldValueInvalid, at, said("Invalid value", why));
+        self.add(CauseType::FieldValueInvalid, at, message("Invalid value", why));
     }
 
-    /// A value that breaks rules on its form: a fault for each.
+    /// Adds a fault for each broken syntax rule.
     pub(crate) fn malformed(&mut self, at: &Field<'_>, faults: Vec<String>) {
         for why in faults {
             self.invalid(at, &why);
         }
     }
 
-    /// A value that is none of those supported.
+    /// Adds a fault: the value is not supported.
     pub(crate) fn not_supported(&mut self, at: &Field<'_>, supported: &[&str]) {
         self.not_supported_value(at, json(at.value()), supported);
     }
 
-    /// As [`not_supported`](Self::not_supported), where what is shown is not what is there.
+    /// Like [`not_supported`](Self::not_supported), but shows another value.
     pub(crate) fn not_supported_value(&mut self, at: &Field<'_>, value: impl Display, supported: &[&str]) {
         let supported: Vec<String> = supported.iter().map(|word| Quoted(word).to_string()).collect();
         let message = format!("Unsupported value: {value}: supported values: {}", supported.join(", "));
         self.add(CauseType::FieldValueNotSupported, at, message);
     }
 
-    /// A word that must be one of these, where it is there at all.
+    /// Checks that a value is one of these, if it is set and not empty.
     pub(crate) fn one_of(&mut self, at: &Field<'_>, supported: &[&str]) {
         if !at.is_empty() && !supported.contains(&at.text()) {
             self.not_supported(at, supported);
         }
     }
 
-    /// As [`one_of`](Self::one_of) of a word that may be absent but not empty.
+    /// Checks that a value is one of these, if it is set.
     pub(crate) fn one_of_set(&mut self, at: &Field<'_>, supported: &[&str]) {
         if at.is_set() && !supported.contains(&at.text()) {
             self.not_supported(at, supported);
         }
     }
 
-    /// A value that must be unique.
+    /// Adds a fault: the value is a duplicate.
     pub(crate) fn duplicate(&mut self, at: &Field<'_>) {
         self.duplicate_value(at, shown(at.value()), "");
     }
 
-    /// As [`duplicate`](Self::duplicate), where what is shown is not what is there.
+    /// Like [`duplicate`](Self::duplicate), but shows another value.
     pub(crate) fn duplicate_value(&mut self, at: &Field<'_>, value: impl Display, why: &str) {
-        self.add(CauseType::FieldValueDuplicate, at, said(&format!("Duplicate value: {value}"), why));
+        self.add(CauseType::FieldValueDuplicate, at, message(&format!("Duplicate value: {value}"), why));
     }
 
-    /// A name of something that is not there.
+    /// Adds a fault: the name does not exist.
     pub(crate) fn not_found(&mut self, at: &Field<'_>, name: &str, why: &str) {
-        self.add(CauseType::FieldValueNotFound, at, said(&format!("Not found: {}", Quoted(name)), why));
+        self.add(CauseType::FieldValueNotFound, at, message(&format!("Not found: {}", Quoted(name)), why));
     }
 
-    /// A text that has too many bytes.
+    /// Adds a fault: the value is too long.
     pub(crate) fn too_long(&mut self, at: &Field<'_>, bytes: usize) {
         self.add(CauseType::FieldValueTooLong, at, too_long(bytes));
     }
 
-    /// A list that has too many items.
+    /// Adds a fault: the list has too many items.
     pub(crate) fn too_many(&mut self, at: &Field<'_>, limit: usize) {
         self.add(CauseType::FieldValueTooMany, at, too_many(at.len(), limit));
     }
 
-    /// A number that must be none below zero.
+    /// Checks that a number is not negative.
     pub(crate) fn negative(&mut self, at: &Field<'_>) {
         if at.count() < 0 {
             self.invalid(at, "must be greater than or equal to 0");
         }
     }
 
-    /// A value that must stay as it was.
+    /// Checks that a value is unchanged.
     pub(crate) fn immutable(&mut self, new: &Field<'_>, old: &Field<'_>) {
         if new.value() != old.value() {
             self.invalid(new, "field is immutable");
         }
     }
 
-    /// As [`immutable`](Self::immutable) of a text, which is empty where it is absent.
+    /// Like [`immutable`](Self::immutable), for a string: absent equals empty.
     pub(crate) fn immutable_text(&mut self, new: &Field<'_>, old: &Field<'_>) {
         if new.text() != old.text() {
             self.invalid_value(new, Quoted(new.text()), "field is immutable");
         }
     }
 
-    /// As [`immutable`](Self::immutable) of a value that is given by default where it is absent (V2).
+    /// Like [`immutable`](Self::immutable), for a value with a default: absent equals anything (`validate.V2`).
     pub(crate) fn immutable_given(&mut self, new: &Field<'_>, old: &Field<'_>) {
         if !new.is_empty() && !old.is_empty() {
             self.immutable(new, old);
@@ -171,24 +171,24 @@ impl Faults {
     }
 }
 
-fn said(what: &str, why: &str) -> String {
+fn message(what: &str, why: &str) -> String {
     match why {
         "" => what.to_owned(),
         why => format!("{what}: {why}"),
     }
 }
 
-/// That a text has more than so many bytes.
+/// Returns the message for a string longer than `limit` bytes.
 pub(crate) fn too_long(limit: usize) -> String {
     format!("Too long: may not be more than {limit} byte{}", if limit == 1 { "" } else { "s" })
 }
 
-/// That a list has more than so many items.
+/// Returns the message for a list with more than `limit` items.
 pub(crate) fn too_many(count: usize, limit: usize) -> String {
     format!("Too many: {count}: must have at most {limit} item{}", if limit == 1 { "" } else { "s" })
 }
 
-/// A value as a message shows it.
+/// Formats a value for a message.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => Quoted(text).to_string(),
@@ -196,7 +196,7 @@ pub(crate) fn shown(value: &Value) -> String {
     }
 }
 
-/// A value as Go writes it in JSON.
+/// Formats a value as Go's JSON.
 pub(crate) fn json(value: &Value) -> String {
     let text = value.to_string();
     if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
@@ -205,7 +205,7 @@ pub(crate) fn json(value: &Value) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            // Only texts have these, and Go escapes them for the sake of pages.
+            // Only strings contain these, and Go escapes them for HTML.
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
                 escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
             }
@@ -221,7 +221,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_fault_says_what_go_says() {
+    fn faults_have_gos_messages() {
         let object = json!({"spec": {"ports": [{"name": "<a>"}], "n": -1}});
         let ports = Field::at("spec", &object["spec"]).child("ports");
         let mut faults = Faults::default();
@@ -230,7 +230,7 @@ mod tests {
         faults.duplicate(&ports.index(0).child("name"));
         faults.negative(&Field::at("spec", &object["spec"]).child("n"));
         faults.too_many(&ports, 0);
-        let said: Vec<String> =
+        let messages: Vec<String> =
             faults.into_causes().iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
         let expected = [
             r#"spec.ports[0].name: Unsupported value: "\u003ca\u003e": supported values: "TCP", "UDP""#,
@@ -239,6 +239,6 @@ mod tests {
             "spec.ports: Too many: 1: must have at most 0 items",
             "spec.ports[1]: Required value: one more",
         ];
-        assert_eq!(said, expected);
+        assert_eq!(messages, expected);
     }
 }

@@ -1,14 +1,13 @@
-//! Field: a place in an object, by its path, and what is there.
+//! Field: a value in an object, and its path.
 
 use serde_json::{Map, Value};
 
 use crate::http::go_text::beginning;
 
-/// From how many bytes on a path is not extended: below a very long key everything has the path of that key, so that
-/// many faults do not multiply it.
+/// Paths longer than this are not extended, so that many faults below a very long key do not multiply it.
 const PATH_BYTES: usize = 1 << 10;
 
-/// The path of something below a path, such as `[0]` or `.name`; cut where it is too long.
+/// Appends `[0]` or `.name` to a path; truncated if it is too long.
 pub(crate) fn place(path: &str, below: std::fmt::Arguments<'_>) -> String {
     if path.len() > PATH_BYTES {
         return path.to_owned();
@@ -18,7 +17,7 @@ pub(crate) fn place(path: &str, below: std::fmt::Arguments<'_>) -> String {
     place
 }
 
-/// What is where nothing is.
+/// The value of absent fields.
 static NOTHING: Value = Value::Null;
 
 /// A whole object, without `apiVersion` and `kind`.
@@ -26,23 +25,23 @@ static NOTHING: Value = Value::Null;
 pub(crate) struct Object<'a>(pub(crate) &'a Map<String, Value>);
 
 impl<'a> Object<'a> {
-    /// `metadata`, `spec`, `data`, ...
+    /// Returns `metadata`, `spec`, `data`, ...
     pub(crate) fn field(self, name: &str) -> Field<'a> {
         Field::at(name, self.0.get(name).unwrap_or(&NOTHING))
     }
 
-    /// The name in the metadata.
+    /// Returns the name in the metadata.
     pub(crate) fn name(self) -> &'a str {
         self.0.get("metadata").and_then(|metadata| metadata["name"].as_str()).unwrap_or_default()
     }
 
-    /// An annotation, empty where there is none.
+    /// Returns an annotation.
     pub(crate) fn annotation(self, key: &str) -> Option<&'a str> {
         self.0.get("metadata")?.get("annotations")?.get(key)?.as_str()
     }
 }
 
-/// A place in an object, and what is there.
+/// A value in an object, and its path.
 #[derive(Clone)]
 pub(crate) struct Field<'a> {
     path: String,
@@ -50,27 +49,27 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// A value at a path that says so.
+    /// Creates a field from a path and a value.
     pub(crate) fn at(path: impl Into<String>, value: &'a Value) -> Self {
         Self { path: path.into(), value }
     }
 
-    /// `spec.containers[0].name`.
+    /// Returns its path: `spec.containers[0].name`.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
-    /// What is there; null where nothing is.
+    /// Returns the value; null if absent.
     pub(crate) fn value(&self) -> &'a Value {
         self.value
     }
 
-    /// A field of this object.
+    /// Returns a field of this object.
     pub(crate) fn child(&self, name: &str) -> Self {
         Self { path: self.path_of(name), value: self.value.get(name).unwrap_or(&NOTHING) }
     }
 
-    /// An item of this list.
+    /// Returns an item of this list.
     pub(crate) fn index(&self, at: usize) -> Self {
         Self {
             path: place(&self.path, format_args!("[{at}]")),
@@ -78,7 +77,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A value of this map.
+    /// Returns a value of this map.
     pub(crate) fn key(&self, key: &str) -> Self {
         Self {
             path: place(&self.path, format_args!("[{key}]")),
@@ -86,23 +85,23 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The items of this list, none where it is none.
+    /// Returns the items of this list; none if it is not a list.
     pub(crate) fn items(&self) -> impl Iterator<Item = Self> {
         (0..self.len()).map(|at| self.index(at))
     }
 
-    /// The entries of this map by their keys, in their order.
+    /// Returns the entries of this map, in their order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a str, Self)> {
         let keys = self.value.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
         keys.map(|key| (key, self.key(key)))
     }
 
-    /// The texts of this list.
+    /// Returns the strings of this list.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &'a str> {
         self.value.as_array().into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// How many items or entries there are, or bytes of a text.
+    /// Returns the number of items or entries, or of bytes of a string.
     pub(crate) fn len(&self) -> usize {
         match self.value {
             Value::Array(items) => items.len(),
@@ -112,37 +111,37 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Whether nothing is there, or an empty text, list or map.
+    /// Returns whether it is absent, or an empty string, list or map.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0 && !self.value.is_number() && !self.value.is_boolean()
     }
 
-    /// Whether anything is there.
+    /// Returns whether it is present.
     pub(crate) fn is_set(&self) -> bool {
         !self.value.is_null()
     }
 
-    /// Whether it is there and true.
+    /// Returns whether it is `true`.
     pub(crate) fn is_true(&self) -> bool {
         *self.value == Value::Bool(true)
     }
 
-    /// The text that is there, or an empty one.
+    /// Returns the string, or an empty one.
     pub(crate) fn text(&self) -> &'a str {
         self.value.as_str().unwrap_or_default()
     }
 
-    /// The number that is there.
+    /// Returns the number.
     pub(crate) fn number(&self) -> Option<i64> {
         self.value.as_i64()
     }
 
-    /// The number that is there, or 0.
+    /// Returns the number, or 0.
     pub(crate) fn count(&self) -> i64 {
         self.number().unwrap_or_default()
     }
 
-    /// The path of a field of this object.
+    /// Returns the path of a field of this object.
     pub(crate) fn path_of(&self, name: &str) -> String {
         match self.path.as_str() {
             "" => name.to_owned(),

@@ -1,4 +1,6 @@
-//! Forms: which texts may be names, keys, ports and variables, in the words of the real server.
+//! Syntax of names, keys, ports and variables, with kube-apiserver's messages.
+//!
+//! Each function returns the broken rules; none if the string is valid.
 
 const PART_BYTES: usize = 63;
 
@@ -15,21 +17,21 @@ const HEADER: &str = "a valid HTTP header must consist of alphanumeric character
 const VARIABLE: &str =
     "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
-/// A rule that names follow.
+/// The syntax of an object name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameRule {
     /// RFC 1123, with dots: most kinds.
     Subdomain,
     /// RFC 1123, without dots: namespaces, services and stateful sets.
     Label,
-    /// Whatever stands in a path: roles.
+    /// Anything that can be a path segment: roles.
     PathSegment,
-    /// RFC 1123, with dots, where the limit is said in bytes: replication controllers.
+    /// RFC 1123, with dots, and the limit in bytes: replication controllers.
     LongName,
 }
 
 impl NameRule {
-    /// What is wrong with a name.
+    /// Checks a name.
     pub(crate) fn faults(self, name: &str) -> Vec<String> {
         match self {
             Self::Subdomain => subdomain(name),
@@ -39,10 +41,10 @@ impl NameRule {
         }
     }
 
-    /// What is wrong with the beginning of a name. It may end as no name may: the random part comes after it.
+    /// Checks a `generateName`. Its end is not checked, since a random suffix follows.
     pub(crate) fn prefix_faults(self, prefix: &str) -> Vec<String> {
         match (self, prefix.strip_suffix('-')) {
-            // The real server, too, looks at neither of the last two characters.
+            // Like kube-apiserver, ignore the last two characters.
             (Self::Subdomain | Self::Label | Self::LongName, Some(rest)) if !rest.is_empty() => {
                 let end = (0..rest.len()).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or_default();
                 self.faults(&format!("{}a", &rest[..end]))
@@ -52,12 +54,12 @@ impl NameRule {
     }
 }
 
-/// Names with dots.
+/// Checks a DNS subdomain.
 pub(crate) fn subdomain(text: &str) -> Vec<String> {
     limited(text, 253, text.split('.').all(is_label), SUBDOMAIN)
 }
 
-/// Names with dots and underscores, of a resolver's search list.
+/// Checks a DNS subdomain with underscores, as in a resolver's search list.
 pub(crate) fn underscored_subdomain(text: &str) -> Vec<String> {
     let is_part = |part: &str| {
         let part = part.strip_prefix('_').unwrap_or(part);
@@ -69,25 +71,25 @@ pub(crate) fn underscored_subdomain(text: &str) -> Vec<String> {
     limited(text, 253, text.split('.').all(is_part), UNDERSCORED)
 }
 
-/// A name with dots, after `*.`.
+/// Checks a DNS subdomain after `*.`.
 pub(crate) fn wildcard(text: &str) -> Vec<String> {
     let is_well_formed = text.strip_prefix("*.").is_some_and(|rest| rest.split('.').all(is_label));
     limited(text, 253, is_well_formed, WILDCARD)
 }
 
-/// Names without dots.
+/// Checks a DNS label.
 pub(crate) fn label(text: &str) -> Vec<String> {
     let why = if text.split('.').all(is_label) { "must not contain dots" } else { LABEL };
     limited(text, PART_BYTES, is_label(text), why)
 }
 
-/// Names without dots that begin with a letter.
+/// Checks a DNS label that begins with a letter.
 pub(crate) fn label_1035(text: &str) -> Vec<String> {
     let is_well_formed = is_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase());
     limited(text, PART_BYTES, is_well_formed, LABEL_1035)
 }
 
-/// Whatever stands in a path.
+/// Checks a path segment.
 pub(crate) fn path_segment(text: &str) -> Vec<String> {
     if matches!(text, "." | "..") {
         return vec![format!("may not be '{text}'")];
@@ -96,7 +98,7 @@ pub(crate) fn path_segment(text: &str) -> Vec<String> {
     found.map(|part| format!("may not contain '{part}'")).collect()
 }
 
-/// The key of a label: a name, and perhaps a domain before it.
+/// Checks the key of a label: a name with an optional domain prefix.
 pub(crate) fn qualified_name(key: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let name = match key.split_once('/') {
@@ -111,7 +113,7 @@ pub(crate) fn qualified_name(key: &str) -> Vec<String> {
             name
         }
         Some((domain, name)) => {
-            // A limit is said in bytes here, and in characters where the name of an object is meant.
+            // This message gives the limit in bytes, that of object names in characters.
             let found = limited_to("bytes", domain, 253, domain.split('.').all(is_label), SUBDOMAIN);
             faults.extend(found.iter().map(|why| format!("prefix part {why}")));
             name
@@ -128,12 +130,12 @@ pub(crate) fn qualified_name(key: &str) -> Vec<String> {
     faults
 }
 
-/// The value of a label.
+/// Checks the value of a label.
 pub(crate) fn label_value(value: &str) -> Vec<String> {
     limited_to("bytes", value, PART_BYTES, value.is_empty() || is_name(value), VALUE)
 }
 
-/// A key of a config map or a secret.
+/// Checks a key of a config map or a secret.
 pub(crate) fn config_key(text: &str) -> Vec<String> {
     let is_well_formed =
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'));
@@ -147,18 +149,19 @@ pub(crate) fn config_key(text: &str) -> Vec<String> {
     faults
 }
 
-/// The name of an environment variable.
+/// Checks the name of an environment variable.
 pub(crate) fn variable(text: &str) -> Vec<String> {
     if text.is_empty() {
         return vec!["environment variable name must be non-empty".to_owned()];
     }
-    match text.chars().all(|c| (' '..='~').contains(&c) && c != '=') {
-        true => Vec::new(),
-        false => vec![VARIABLE.to_owned()],
+    if text.chars().all(|c| (' '..='~').contains(&c) && c != '=') {
+        Vec::new()
+    } else {
+        vec![VARIABLE.to_owned()]
     }
 }
 
-/// The name of a port.
+/// Checks the name of a port.
 pub(crate) fn port_name(text: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if text.len() > 15 {
@@ -175,33 +178,32 @@ pub(crate) fn port_name(text: &str) -> Vec<String> {
     faults
 }
 
-/// The number of a port.
+/// Checks the number of a port.
 pub(crate) fn port_number(number: i64) -> Vec<String> {
     in_range(number, 1, 65535)
 }
 
-/// A number between two, both of them included.
+/// Checks that a number is in a range, both ends included.
 pub(crate) fn in_range(number: i64, least: i64, most: i64) -> Vec<String> {
-    match (least..=most).contains(&number) {
-        true => Vec::new(),
-        false => vec![format!("must be between {least} and {most}, inclusive")],
+    if (least..=most).contains(&number) {
+        Vec::new()
+    } else {
+        vec![format!("must be between {least} and {most}, inclusive")]
     }
 }
 
-/// `25%`.
+/// Checks a percentage: `25%`.
 pub(crate) fn percent(text: &str) -> Vec<String> {
     let is_digits = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    match text.strip_suffix('%').is_some_and(is_digits) {
-        true => Vec::new(),
-        false => vec![PERCENT.to_owned()],
-    }
+    if text.strip_suffix('%').is_some_and(is_digits) { Vec::new() } else { vec![PERCENT.to_owned()] }
 }
 
-/// The name of a header.
+/// Checks the name of an HTTP header.
 pub(crate) fn header(text: &str) -> Vec<String> {
-    match !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-        true => Vec::new(),
-        false => vec![HEADER.to_owned()],
+    if !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
+        Vec::new()
+    } else {
+        vec![HEADER.to_owned()]
     }
 }
 

@@ -8,22 +8,22 @@ use super::field::{Field, Object};
 use super::form::{NameRule, qualified_name};
 use super::selector::labels;
 
-/// What all annotations of an object may have together.
+/// The maximum size of all annotations of an object.
 const ANNOTATION_BYTES: usize = 256 << 10;
-/// Those that need not say whose they are.
+/// Finalizers that need no domain prefix.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// How the finalizers of a kind are looked at.
+/// The syntax of the finalizers of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Finalizers {
-    /// One that is not standard says whose it is.
+pub(crate) enum Finalizers {
+    /// Standard, or with a domain prefix.
     Owned,
-    /// Any that have the form of a label's key.
+    /// Any qualified name.
     Any,
 }
 
-/// The metadata of an object that is new, or is looked at as if it were.
-pub(super) fn new(object: Object<'_>, rule: NameRule, finalizers: Finalizers, faults: &mut Faults) {
+/// Checks the metadata of a new object.
+pub(crate) fn new(object: Object<'_>, rule: NameRule, finalizers: Finalizers, faults: &mut Faults) {
     let metadata = object.field("metadata");
     names(&metadata, true, rule, faults);
     besides_names(&metadata, faults);
@@ -32,7 +32,15 @@ pub(super) fn new(object: Object<'_>, rule: NameRule, finalizers: Finalizers, fa
     }
 }
 
-/// The metadata of an object that is a part of another, and needs no name.
+/// Checks what kube-apiserver checks for every kind, of a new object whose kind does not validate metadata itself: only
+/// where nothing else is wrong.
+pub(crate) fn new_generic(object: Object<'_>, faults: &mut Faults) {
+    if faults.is_empty() {
+        new(object, NameRule::PathSegment, Finalizers::Any, faults);
+    }
+}
+
+/// Checks the metadata of an embedded object, which needs no name.
 pub(crate) fn embedded(metadata: &Field<'_>, faults: &mut Faults) {
     names(metadata, false, NameRule::PathSegment, faults);
     besides_names(metadata, faults);
@@ -58,8 +66,8 @@ fn besides_names(metadata: &Field<'_>, faults: &mut Faults) {
     formed_finalizers(&metadata.child("finalizers"), faults);
 }
 
-/// The metadata of an object that has changed.
-pub(super) fn changed(old: Object<'_>, new: Object<'_>, finalizers: Finalizers, faults: &mut Faults) {
+/// Checks the metadata of an object that replaces `old`.
+pub(crate) fn changed(old: Object<'_>, new: Object<'_>, finalizers: Finalizers, faults: &mut Faults) {
     let (before, metadata) = (old.field("metadata"), new.field("metadata"));
     let list = metadata.child("finalizers");
     if before.child("deletionTimestamp").is_set() {
@@ -97,8 +105,8 @@ fn formed_finalizers(list: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Annotations, of an object or of a template.
-pub(super) fn annotations(field: &Field<'_>, faults: &mut Faults) {
+/// Checks the annotations of an object or a template.
+pub(crate) fn annotations(field: &Field<'_>, faults: &mut Faults) {
     let mut bytes = 0;
     for (key, value) in field.entries() {
         bytes += key.len() + value.len();
@@ -111,15 +119,15 @@ pub(super) fn annotations(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Finalizers of a namespace's spec or of an object, one by one.
-pub(super) fn owned_finalizers(list: &Field<'_>, faults: &mut Faults) {
+/// Checks that finalizers are standard or have a domain prefix.
+pub(crate) fn owned_finalizers(list: &Field<'_>, faults: &mut Faults) {
     for finalizer in list.items() {
         owned_finalizer(&finalizer, finalizer.text(), faults);
     }
 }
 
-/// A finalizer that must say whose it is.
-pub(super) fn owned_finalizer(at: &Field<'_>, name: &str, faults: &mut Faults) {
+/// Checks that a finalizer is standard or has a domain prefix.
+pub(crate) fn owned_finalizer(at: &Field<'_>, name: &str, faults: &mut Faults) {
     if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
         let why = "name is neither a standard finalizer name nor is it fully qualified";
         faults.invalid_value(at, Quoted(name), why);
@@ -161,13 +169,13 @@ fn owners(list: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// An owner reference in JSON, in the order in which Go writes its fields.
+/// Formats an owner reference as Go's JSON.
 fn reference(owner: &Value) -> String {
     ordered(owner, &["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"])
 }
 
-/// An object in JSON with its fields in this order, without those that are absent.
-pub(super) fn ordered(object: &Value, names: &[&str]) -> String {
+/// Formats an object as JSON with its fields in this order.
+pub(crate) fn ordered(object: &Value, names: &[&str]) -> String {
     let fields = names.iter().filter_map(|name| Some((name, object.get(name)?)));
     let fields: Vec<String> = fields.map(|(name, value)| format!("\"{name}\":{}", json(value))).collect();
     format!("{{{}}}", fields.join(","))

@@ -1,4 +1,4 @@
-//! Selectors and labels: their forms, and whether one selects the other.
+//! Selectors and labels.
 
 use serde_json::Value;
 use watchkeeper_core::{LabelSelector, Quoted, StructuredSelector};
@@ -8,8 +8,8 @@ use super::field::Field;
 use super::form::{label_value, qualified_name};
 use super::metadata::ordered;
 
-/// A map of labels, or of labels that are selected.
-pub(super) fn labels(field: &Field<'_>, faults: &mut Faults) {
+/// Checks a map of labels.
+pub(crate) fn labels(field: &Field<'_>, faults: &mut Faults) {
     for (key, value) in field.entries() {
         for why in qualified_name(key) {
             faults.invalid_value(field, Quoted(key), &why);
@@ -20,8 +20,8 @@ pub(super) fn labels(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A selector, if there is one.
-pub(super) fn selector(field: &Field<'_>, faults: &mut Faults) {
+/// Checks a label selector.
+pub(crate) fn selector(field: &Field<'_>, faults: &mut Faults) {
     labels(&field.child("matchLabels"), faults);
     for expression in field.child("matchExpressions").items() {
         requirement(&expression, faults);
@@ -53,34 +53,34 @@ fn requirement(field: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// What a selector selects: `None` where it is malformed.
-pub(super) fn parsed(field: &Field<'_>) -> Option<LabelSelector> {
+/// Parses a label selector; `None` if it is malformed.
+pub(crate) fn parsed(field: &Field<'_>) -> Option<LabelSelector> {
     let structured: StructuredSelector = serde_json::from_value(field.value().clone()).ok()?;
     LabelSelector::try_from(&structured).ok()
 }
 
-/// Whether a selector selects these labels. One that is not there selects nothing.
-pub(super) fn selects(field: &Field<'_>, labels: &Value) -> Option<bool> {
+/// Returns whether a selector matches labels; an absent one matches nothing. `None` if it is malformed.
+pub(crate) fn selects(field: &Field<'_>, labels: &Value) -> Option<bool> {
     if !field.is_set() {
         return Some(false);
     }
     Some(parsed(field)?.matches(|key| labels.get(key).and_then(Value::as_str)))
 }
 
-/// Whether a selector is there and has no content.
-pub(super) fn is_without_content(field: &Field<'_>) -> bool {
+/// Returns whether a selector is present and empty.
+pub(crate) fn is_without_content(field: &Field<'_>) -> bool {
     field.is_set() && field.child("matchLabels").is_empty() && field.child("matchExpressions").is_empty()
 }
 
-/// A selector in JSON, as Go writes one.
-pub(super) fn shown(field: &Field<'_>) -> String {
+/// Formats a selector as Go's JSON.
+pub(crate) fn shown(field: &Field<'_>) -> String {
     match field.value() {
         Value::Null => "null".to_owned(),
         value => ordered(value, &["matchLabels", "matchExpressions"]),
     }
 }
 
-/// A word in JSON. The real server shows words of a type of their own so, and plain texts in Go's quotes.
-pub(super) fn json_text(text: &str) -> String {
+/// Formats a string as JSON: kube-apiserver does so for defined string types, and uses Go's quoting for plain strings.
+pub(crate) fn json_text(text: &str) -> String {
     json(&Value::String(text.to_owned()))
 }

@@ -1,11 +1,11 @@
-//! Claims about validation, object by object. Whether the words are those of the real server is for the oracle.
+//! Examples of validation; the oracle compares the messages with kube-apiserver's.
 
 use serde_json::{Value, json};
 
 use super::{changed_object, new_object};
 use crate::registry;
 
-/// What is said of a new object, each as `path: message`.
+/// Returns the faults of a new object, each as `path: message`.
 fn refusals(group: &str, name: &str, object: &Value) -> Vec<String> {
     let resource = registry::builtin().get(group, "v1", name).unwrap();
     let causes = new_object(resource, object.as_object().unwrap());
@@ -30,7 +30,7 @@ fn deployment() -> Value {
 }
 
 #[test]
-fn what_is_filled_in_by_default_is_not_asked_for() {
+fn fields_with_defaults_may_be_absent() {
     assert_eq!(refusals("", "pods", &pod()), [""; 0]);
     assert_eq!(refusals("apps", "deployments", &deployment()), [""; 0]);
     let service = json!({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}});
@@ -38,18 +38,18 @@ fn what_is_filled_in_by_default_is_not_asked_for() {
 }
 
 #[test]
-fn faults_of_metadata_come_with_those_of_the_spec() {
+fn faults_of_metadata_and_spec_are_reported_together() {
     let mut pod = pod();
     pod["metadata"]["name"] = json!("A");
     pod["spec"]["containers"][0]["image"] = json!("");
     pod["spec"]["restartPolicy"] = json!("Sometimes");
-    let said = refusals("", "pods", &pod);
+    let reported = refusals("", "pods", &pod);
     assert!(
-        said[0].starts_with("metadata.name: Invalid value: \"A\": a lowercase RFC 1123 subdomain"),
-        "{said:?}"
+        reported[0].starts_with("metadata.name: Invalid value: \"A\": a lowercase RFC 1123 subdomain"),
+        "{reported:?}"
     );
     assert_eq!(
-        said[1..],
+        reported[1..],
         [
             "spec.containers[0].image: Required value",
             r#"spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never""#,
@@ -58,7 +58,7 @@ fn faults_of_metadata_come_with_those_of_the_spec() {
 }
 
 #[test]
-fn a_template_is_looked_at_below_its_workload() {
+fn a_pod_template_is_validated_with_its_workload() {
     let mut deployment = deployment();
     deployment["spec"]["selector"]["matchLabels"]["app"] = json!("db");
     deployment["spec"]["template"]["spec"]["containers"] = json!([]);
@@ -72,19 +72,22 @@ fn a_template_is_looked_at_below_its_workload() {
 }
 
 #[test]
-fn of_a_pod_only_a_few_fields_may_change() {
+fn only_a_few_fields_of_a_pod_may_change() {
     let mut changed = pod();
     changed["spec"]["containers"][0]["image"] = json!("j");
     changed["spec"]["activeDeadlineSeconds"] = json!(5);
     changed["spec"]["tolerations"] = json!([{"key": "a", "operator": "Exists"}]);
     assert_eq!(changes("", "pods", &pod(), &changed), [""; 0]);
     changed["spec"]["hostname"] = json!("h");
-    let said = changes("", "pods", &pod(), &changed);
-    assert!(said[0].starts_with("spec: Forbidden: pod updates may not change fields other than"), "{said:?}");
+    let reported = changes("", "pods", &pod(), &changed);
+    assert!(
+        reported[0].starts_with("spec: Forbidden: pod updates may not change fields other than"),
+        "{reported:?}"
+    );
 }
 
 #[test]
-fn selectors_and_what_is_immutable_stay() {
+fn selectors_and_immutable_objects_cannot_change() {
     let mut changed = deployment();
     changed["spec"]["selector"]["matchLabels"]["app"] = json!("db");
     changed["spec"]["template"]["metadata"]["labels"]["app"] = json!("db");

@@ -1,4 +1,4 @@
-//! Applied: what an apply makes of an object, or of nothing.
+//! Apply: server-side apply of a configuration to an object, or as a new object.
 
 use serde_json::{Map, Value, json};
 use watchkeeper_core::{GroupVersionKind, Status};
@@ -7,7 +7,7 @@ use super::draft::{Draft, empty_object};
 use super::modify::ATTEMPTS;
 use super::patched::{check_uid, reason_in};
 use super::refusal::{MODIFIED, unexplained};
-use super::revise::{check_path, revise};
+use super::revise::check_path;
 use super::{Call, Writer, Written, managed};
 use crate::apply::{Applied, ApplyError, Managers, Subject, Writing, renew_last_applied};
 use crate::clock::now;
@@ -32,17 +32,16 @@ impl Writer {
                 managed::set_managers(&mut new, &applied.managers);
                 check_path(call, &new)?;
                 check_uid(call, old, &new)?;
-                revise(call, old, &mut new, options.dry_run)?;
                 Ok(new)
             };
-            let outcome = match self.modify(call, options.dry_run, &mut change).await {
+            let outcome = match self.modify(call, Some(call), options.dry_run, &mut change).await {
                 Err(status) if status.is_not_found() && call.subresource.is_none() => {
                     self.create_applied(call, &configuration, &subject, options).await
                 }
                 outcome => outcome.map(|modified| modified.written(call)),
             };
             match outcome {
-                Err(status) if status.is_already_exists() => {} // somebody was faster: it is there now
+                Err(status) if status.is_already_exists() => {} // created concurrently: apply to it
                 Err(status) => return Err(status),
                 Ok(mut written) => {
                     written.warnings.extend(configuration.warnings(options.field_validation)?);
@@ -76,16 +75,16 @@ impl Writer {
     }
 }
 
-/// What somebody applies.
+/// An applied configuration.
 pub(super) struct Configuration {
     kind: GroupVersionKind,
     value: Value,
-    /// What is in it twice.
+    /// Duplicate fields.
     findings: Vec<Finding>,
 }
 
 impl Configuration {
-    /// Reads the body of an apply: 400 where it is no object of the kind.
+    /// Decodes the body of an apply: 400 if it is not an object of the kind.
     pub(super) fn read(body: &[u8], kind: GroupVersionKind) -> Result<Self, Status> {
         let decoded = decode_patch(body, PatchType::Apply)?;
         let value = match decoded.value {
@@ -104,9 +103,9 @@ impl Configuration {
                 )));
             }
         };
-        let said = said_kind(&value);
-        if said != kind {
-            return Err(Status::bad_request(format!("invalid object type: {}", shown_kind(&said))));
+        let found_kind = kind_of(&value);
+        if found_kind != kind {
+            return Err(Status::bad_request(format!("invalid object type: {}", shown_kind(&found_kind))));
         }
         if value.pointer("/metadata/managedFields").is_some_and(Value::is_array) {
             return Err(Status::bad_request("metadata.managedFields must be nil"));
@@ -114,7 +113,7 @@ impl Configuration {
         Ok(Self { kind, value, findings: decoded.findings })
     }
 
-    /// Applies it to a live object: 409 where others own what it changes.
+    /// Applies it to a live object: 409 if other managers own what it changes.
     pub(super) fn apply(
         &self,
         subject: &Subject,
@@ -136,7 +135,7 @@ impl Configuration {
         Ok(applied)
     }
 
-    /// What was applied as an object that can be written: 500 where its texts are not of their forms.
+    /// Converts the merged object to a draft: 500 if a string does not have its format.
     fn draft(&self, object: &Value, call: &Call<'_>) -> Result<Draft, Status> {
         let text = object.to_string();
         let decoded = read_object(text.as_bytes(), MediaType::Json, &self.kind)
@@ -151,7 +150,7 @@ impl Configuration {
         })
     }
 
-    /// What to warn of: 400 where it is refused.
+    /// Returns the warnings: 400 if validation is strict and there are any.
     pub(super) fn warnings(&self, validation: FieldValidation) -> Result<Vec<String>, Status> {
         match (validation, self.findings.first()) {
             (FieldValidation::Strict, Some(found)) => Err(Status::bad_request(format!(
@@ -162,23 +161,24 @@ impl Configuration {
         }
     }
 
-    /// Which object it is, as messages have it.
+    /// Formats the identity of the object for messages.
     fn shown(&self) -> String {
         let text = |name: &str| self.value["metadata"][name].as_str().unwrap_or_default();
         format!("{}/{}; {}", text("namespace"), text("name"), shown_kind(&self.kind))
     }
 }
 
-fn said_kind(value: &Value) -> GroupVersionKind {
+fn kind_of(value: &Value) -> GroupVersionKind {
     let text = |name: &str| value[name].as_str().unwrap_or_default();
     let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
-    match group.contains('/') || version.contains('/') {
-        true => GroupVersionKind::new("", "", ""),
-        false => GroupVersionKind::new(group, version, text("kind")),
+    if group.contains('/') || version.contains('/') {
+        GroupVersionKind::new("", "", "")
+    } else {
+        GroupVersionKind::new(group, version, text("kind"))
     }
 }
 
-/// `apps/v1, Kind=Deployment`.
+/// Formats `apps/v1, Kind=Deployment`.
 fn shown_kind(kind: &GroupVersionKind) -> String {
     format!("{}/{}, Kind={}", kind.group, kind.version, kind.kind)
 }

@@ -1,4 +1,4 @@
-//! Create: what becomes of an object that is posted.
+//! Create: stores new objects.
 
 use std::time::Duration;
 
@@ -8,18 +8,20 @@ use crate::registry::Resource;
 use crate::size;
 use crate::store::{Expect, Stored, WriteError};
 use crate::validate;
-use serde_json::{Value, json};
+use serde_json::Value;
 use watchkeeper_core::Status;
 
 use super::draft::{Draft, empty_status};
 use super::refusal::{check, no_randomness, unavailable, unexplained, unwritten};
-use super::{Answer, Call, Writer, Written, definition, name, namespace, prepare, strategy};
+use super::{Answer, Call, Writer, Written, name};
+use crate::admission::Operation;
+use crate::rules::finalizer_warnings;
 
-/// How many names are made up before the client is told to try again.
+/// Attempts to generate a free name before the client has to retry.
 const NAMES_TRIED: usize = 8;
 
 impl Writer {
-    /// `managed_fields` are of an object that is applied; what is posted has none (W5).
+    /// Creates an object. Only applied objects have `managed_fields` (`write.W5`).
     pub(super) async fn create_object(
         &self,
         call: &Call<'_>,
@@ -31,15 +33,13 @@ impl Writer {
         let mut draft = Draft::read(body, call.resource)?;
         draft.set_meta("managedFields", managed_fields);
         place(&mut draft, call)?;
-        if call.is("", "limitranges") && draft.text("name").is_empty() {
+        if call.resource.rules().generates_name() && draft.text("name").is_empty() {
             draft.set_meta("name", Some(random_uid().map_err(no_randomness)?.into()));
         }
         let prefix = draft.text("generateName").to_owned();
         let is_generated = draft.text("name").is_empty() && !prefix.is_empty();
-        let said = if is_generated { &prefix } else { draft.text("name") };
-        self.check_namespace(call, said).await?;
-        definition::check_serving(call, said)?;
-        self.admit(call, &mut draft).await?;
+        check_serving(call, if is_generated { &prefix } else { draft.text("name") })?;
+        self.mutate(call, Operation::Create, None, Some(&mut draft), options.dry_run).await?;
         let _addresses = self.lock_addresses(call).await;
         let mut taken = String::new();
         for _ in 0..NAMES_TRIED {
@@ -48,16 +48,17 @@ impl Writer {
                 taken = name::generate(&prefix)?;
                 draft.set_meta("name", Some(taken.as_str().into()));
             }
-            begin(&mut draft, call.resource, options.dry_run)?;
+            complete(&mut draft, call.resource, options.dry_run)?;
             if !is_labelled {
-                prepare::label(&mut draft, call.resource);
+                call.resource.rules().set_default_labels(&mut draft);
             }
+            self.validate_admission(call, Operation::Create, None, Some(&mut draft), options.dry_run).await?;
             self.allocate(call, None, &mut draft).await?;
             match self.create_draft(call, &draft, options.dry_run).await {
                 Err(status) if is_generated && status.is_already_exists() => {}
                 Ok(mut written) => {
                     written.warnings.extend(name::name_warning(call.resource, draft.text("name")));
-                    written.warnings.extend(definition::finalizer_warnings(call, None, &draft));
+                    written.warnings.extend(finalizer_warnings(call.resource, None, &draft));
                     return Ok(written);
                 }
                 Err(status) => return Err(status),
@@ -66,7 +67,7 @@ impl Writer {
         Err(Status::generate_name_conflict(&call.resource.group_resource(), &taken, Duration::from_secs(1)))
     }
 
-    /// Stores a new object under its name, which must be free.
+    /// Stores a new object: 409 if its name is taken.
     async fn create_draft(&self, call: &Call<'_>, draft: &Draft, dry_run: bool) -> Result<Written, Status> {
         let collection = call.collection()?;
         let value = draft.unversioned(call.resource)?;
@@ -92,28 +93,28 @@ impl Writer {
     }
 }
 
-/// Puts an object into the namespace of the path: 400 where it says another.
+/// Sets the namespace of an object to that of the path: 400 if it has another.
 pub(super) fn place(draft: &mut Draft, call: &Call<'_>) -> Result<(), Status> {
     let namespace = namespace_for(draft.text("namespace"), call)?;
     draft.set_meta("namespace", namespace.map(Into::into));
     Ok(())
 }
 
-/// The namespace for an object that says this one: that of the path, if its kind is in namespaces.
-pub(super) fn namespace_for<'a>(said: &str, call: &Call<'a>) -> Result<Option<&'a str>, Status> {
+/// Returns the namespace of the path if the kind is namespaced; 400 if the object has another.
+pub(super) fn namespace_for<'a>(in_object: &str, call: &Call<'a>) -> Result<Option<&'a str>, Status> {
     let namespace = call.namespace.filter(|_| call.resource.is_namespaced()).unwrap_or_default();
     if call.resource.is_namespaced() && namespace.is_empty() {
         return Err(Status::bad_request("an empty namespace may not be set during creation"));
     }
-    if !said.is_empty() && !namespace.is_empty() && said != namespace {
+    if !in_object.is_empty() && !namespace.is_empty() && in_object != namespace {
         let message = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(Status::bad_request(message));
     }
     Ok(Some(namespace).filter(|namespace| !namespace.is_empty()))
 }
 
-/// Gives a new object what the server gives, and checks it.
-fn begin(draft: &mut Draft, resource: &Resource, dry_run: bool) -> Result<(), Status> {
+/// Sets what the server sets in a new object, and validates it.
+fn complete(draft: &mut Draft, resource: &Resource, dry_run: bool) -> Result<(), Status> {
     draft.set_meta("uid", Some(random_uid().map_err(no_randomness)?.into()));
     draft.set_meta("creationTimestamp", Some(now().to_string().into()));
     draft.set_meta("deletionTimestamp", None);
@@ -121,22 +122,19 @@ fn begin(draft: &mut Draft, resource: &Resource, dry_run: bool) -> Result<(), St
     if resource.counts_generation {
         draft.set_meta("generation", Some(1.into()));
     }
-    if strategy::has_status(resource) && !strategy::keeps_first_status(resource) {
+    let rules = resource.rules();
+    if resource.has_status() && !rules.keeps_initial_status() {
         let empty = || draft.part("status").and_then(|_| empty_status(resource));
-        let status = first_status(resource).or_else(empty);
+        let status = rules.initial_status().or_else(empty);
         draft.set_part("status", status);
     }
-    prepare::begin(draft, resource);
-    if resource.group.is_empty() && resource.name == "namespaces" {
-        namespace::label(draft);
-        namespace::begin(draft);
-    }
+    rules.prepare_for_create(resource, draft);
     check(resource, draft.text("name"), validate::new_object(resource, draft.fields()))?;
-    // Only the store looks at the version, and a dry run does not get there: it answers with what was sent.
+    // kube-apiserver checks the version in its storage, which a dry run does not reach.
     if dry_run {
         return Ok(());
     }
-    // A text that is no version passes, and is overwritten, as on the real server.
+    // As in kube-apiserver, anything but a number is ignored.
     if draft.text("resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
         return Err(unexplained("resourceVersion should not be set on objects to be created"));
     }
@@ -144,14 +142,13 @@ fn begin(draft: &mut Draft, resource: &Resource, dry_run: bool) -> Result<(), St
     Ok(())
 }
 
-fn first_status(resource: &Resource) -> Option<Value> {
-    match (&*resource.group, &*resource.name) {
-        ("", "pods") => Some(json!({"phase": "Pending"})),
-        ("", "persistentvolumes") => {
-            Some(json!({"phase": "Pending", "lastPhaseTransitionTime": now().to_string()}))
+/// 403 if the definition of the kind is being deleted.
+fn check_serving(call: &Call<'_>, name: &str) -> Result<(), Status> {
+    let why = "create not allowed while custom resource definition is terminating";
+    match &call.resource.custom {
+        Some(custom) if custom.is_terminating() => {
+            Err(Status::forbidden(Some(&call.resource.group_resource()), name, why))
         }
-        ("", "persistentvolumeclaims") => Some(json!({"phase": "Pending"})),
-        ("", "services") => Some(json!({"loadBalancer": {}})),
-        _ => None,
+        _ => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Delete: whether an object goes at once, and what holds it if it does not.
+//! Delete: removes an object, or marks it as being deleted while something holds it.
 
 use std::sync::Arc;
 
@@ -11,25 +11,22 @@ use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails,
 use super::draft::Draft;
 use super::modify::ATTEMPTS;
 use super::refusal::{MODIFIED, unavailable, unwritten};
-use super::{Answer, Call, Writer, Written, definition, namespace, pod, strategy};
+use super::{Answer, Call, Writer, Written};
+use crate::admission::Operation;
 use crate::clock::now;
 
-/// Dependents are deleted before the object goes.
+/// The finalizer of foreground deletion.
 const FOREGROUND: &str = "foregroundDeletion";
-/// Dependents are let go before the object goes.
+/// The finalizer that orphans dependents.
 const ORPHAN: &str = "orphan";
 
-/// What whoever deletes a job is warned of that does not say what becomes of its pods.
-const JOBS_ORPHAN: &str = "child pods are preserved by default when jobs are deleted; set \
-    propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
-
-/// What a deletion comes to.
+/// The effect of a deletion.
 enum Step {
-    /// Nothing holds the object.
+    /// Remove the object.
     Remove,
-    /// Nothing holds it, and yet it is seen to end before it goes: as what ends by degrees always is.
+    /// Write the final state, then remove the object: kinds with a grace period are always seen to end.
     End(Box<Draft>),
-    /// Something holds it: it says so from now on, or has done so already.
+    /// Mark the object as being deleted.
     Hold(Box<Draft>),
 }
 
@@ -39,13 +36,28 @@ impl Writer {
         call: &Call<'_>,
         options: &DeleteOptions,
     ) -> Result<Written, Status> {
+        self.mutate(call, Operation::Delete, None, None, options.dry_run).await?;
+        self.remove_object(call, options, true).await
+    }
+
+    /// Deletes an object. `is_admitted` says whether the admission chain validates the deletion: an eviction is admitted
+    /// as an eviction.
+    pub(super) async fn remove_object(
+        &self,
+        call: &Call<'_>,
+        options: &DeleteOptions,
+        is_admitted: bool,
+    ) -> Result<Written, Status> {
         let (collection, key) = (call.collection()?, call.key()?);
         let mut current = self.store.get(&collection, &key).await.map_err(unavailable)?;
         for _ in 0..ATTEMPTS {
             let stored = current.ok_or_else(|| call.not_found())?;
             let old = Draft::shown(&stored, call.resource)?;
             check_preconditions(call, &old, options)?;
-            let outcome = match decide(call, &old, options)? {
+            if is_admitted {
+                self.validate_admission(call, Operation::Delete, Some(&old), None, options.dry_run).await?;
+            }
+            let outcome = match decide(call, &old, options) {
                 Step::Hold(new) if *new == old => return Ok(held(Answer::Stored(stored), options)),
                 Step::Hold(new) if options.dry_run => {
                     return Ok(held(Answer::Value(new.typed(call.resource)), options));
@@ -78,9 +90,9 @@ impl Writer {
             };
             match outcome {
                 Ok(mut written) => {
-                    let is_told = options.propagation.is_some() || options.orphan_dependents.is_some();
-                    if call.is("batch", "jobs") && !is_told {
-                        written.warnings.push(JOBS_ORPHAN.to_owned());
+                    if options.propagation.is_none() && options.orphan_dependents.is_none() {
+                        let warning = call.resource.rules().propagation_warning();
+                        written.warnings.extend(warning.map(str::to_owned));
                     }
                     return Ok(written);
                 }
@@ -104,7 +116,7 @@ impl Writer {
             let key = stored.key();
             let one = Call { namespace: key.namespace(), name: Some(key.name()), ..*call };
             match self.delete_object(&one, options).await {
-                Err(status) if status.is_not_found() => {} // somebody else was faster
+                Err(status) if status.is_not_found() => {} // deleted concurrently
                 outcome => drop(outcome?),
             }
         }
@@ -113,13 +125,13 @@ impl Writer {
 }
 
 fn held(answer: Answer, options: &DeleteOptions) -> Written {
-    // 202 only where the client used the old way to ask for the deletion of dependents.
+    // 202 only for the deprecated `orphanDependents: false`.
     let code = if options.orphan_dependents == Some(false) { 202 } else { 200 };
     Written::new(code, answer)
 }
 
 fn gone(call: &Call<'_>, last: Arc<Stored>) -> Written {
-    if strategy::returns_deleted(call.resource) {
+    if call.resource.rules().return_deleted_object() {
         return Written::new(200, Answer::Stored(last));
     }
     let resource = call.resource.group_resource();
@@ -142,93 +154,89 @@ pub(super) fn check_preconditions(
     old: &Draft,
     options: &DeleteOptions,
 ) -> Result<(), Status> {
-    // Here the real server says the kind for the resource.
+    // kube-apiserver has the kind in place of the resource here.
     let GroupKind { group, kind: resource } = call.resource.group_kind();
     let conflict = |why: std::fmt::Arguments<'_>| {
         Status::conflict(&GroupResource { group, resource }, call.name.unwrap_or_default(), why)
     };
     let (uid, version) = (old.text("uid"), old.text("resourceVersion"));
-    if let Some(said) = options.uid.as_deref().filter(|said| *said != uid) {
+    if let Some(expected) = options.uid.as_deref().filter(|expected| *expected != uid) {
         return Err(conflict(format_args!(
-            "the UID in the precondition ({said}) does not match the UID in record ({uid}). \
+            "the UID in the precondition ({expected}) does not match the UID in record ({uid}). \
              The object might have been deleted and then recreated"
         )));
     }
-    if let Some(said) = options.resource_version.as_deref().filter(|said| *said != version) {
+    if let Some(expected) = options.resource_version.as_deref().filter(|expected| *expected != version) {
         return Err(conflict(format_args!(
-            "the ResourceVersion in the precondition ({said}) does not match the ResourceVersion in record \
+            "the ResourceVersion in the precondition ({expected}) does not match the ResourceVersion in record \
              ({version}). The object might have been modified"
         )));
     }
     Ok(())
 }
 
-fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Result<Step, Status> {
-    let mut new = old.clone();
-    if call.is("", "namespaces") {
-        namespace::check_mortal(call, old.text("name"))?;
-        namespace::terminate(&mut new);
-        let is_held = !new.spec_finalizers().is_empty() || !new.finalizers().is_empty();
-        return Ok(if is_held { Step::Hold(Box::new(new)) } else { Step::Remove });
-    }
-    if call.is("apiextensions.k8s.io", "customresourcedefinitions") && !old.is_being_deleted() {
-        definition::terminate(&mut new);
-        return Ok(Step::Hold(Box::new(new)));
+fn decide(call: &Call<'_>, old: &Draft, options: &DeleteOptions) -> Step {
+    let (rules, mut new) = (call.resource.rules(), old.clone());
+    if rules.terminate(old, &mut new) {
+        let is_held = !new.finalizers().is_empty() || !rules.is_finished(&new);
+        return if is_held { Step::Hold(Box::new(new)) } else { Step::Remove };
     }
     set_finalizers(call.resource, &mut new, options);
-    let is_graceful = call.is("", "pods");
+    let grace = rules.grace_seconds(old, options.grace_period_seconds);
+    let is_graceful = grace.is_some();
     let before = old.meta("deletionGracePeriodSeconds").and_then(Value::as_i64);
     if !old.is_being_deleted() {
-        let seconds = if is_graceful { pod::grace_seconds(old, options.grace_period_seconds) } else { 0 };
+        let seconds = grace.unwrap_or_default();
         let is_held = seconds != 0 || !new.finalizers().is_empty();
         if !is_held && !is_graceful {
-            return Ok(Step::Remove);
+            return Step::Remove;
         }
         mark(&mut new, now(), seconds);
         if old.generation() > 0 {
             new.set_meta("generation", Some(old.generation().saturating_add(1).into()));
         }
-        return Ok(if is_held { Step::Hold(Box::new(new)) } else { Step::End(Box::new(new)) });
+        return if is_held { Step::Hold(Box::new(new)) } else { Step::End(Box::new(new)) };
     }
     let seconds = match (is_graceful, before, options.grace_period_seconds) {
         (true, Some(before), Some(asked)) if asked < before => {
-            let asked = asked.max(0); // a grace period only ever gets shorter
+            let asked = asked.max(0); // a grace period can only be shortened
             let end = old.text("deletionTimestamp").parse::<Timestamp>().unwrap_or_else(|_| now());
             let begun = Timestamp { seconds: end.seconds.saturating_sub(before), nanos: 0 };
             mark(&mut new, begun, asked);
             asked
         }
-        (true, Some(before), _) => before.max(1), // it is on its way: nothing to do
+        (true, Some(before), _) => before.max(1), // already terminating
         _ => 0,
     };
-    Ok(match seconds == 0 && new.finalizers().is_empty() {
-        false => Step::Hold(Box::new(new)),
-        true if before.is_some_and(|before| before > 0) => Step::End(Box::new(new)),
-        true => Step::Remove,
-    })
+    if seconds != 0 || !new.finalizers().is_empty() {
+        Step::Hold(Box::new(new))
+    } else if before.is_some_and(|before| before > 0) {
+        Step::End(Box::new(new))
+    } else {
+        Step::Remove
+    }
 }
 
-/// Says until when an object may take to end.
+/// Sets the deletion timestamp and the grace period.
 fn mark(draft: &mut Draft, from: Timestamp, seconds: i64) {
     let end = Timestamp { seconds: from.seconds.saturating_add(seconds), ..from };
     draft.set_meta("deletionTimestamp", Some(end.to_string().into()));
     draft.set_meta("deletionGracePeriodSeconds", Some(seconds.into()));
 }
 
-/// Has the object held for the sake of its dependents, or no longer.
+/// Adds or removes the finalizers of the propagation policy.
 fn set_finalizers(resource: &Resource, draft: &mut Draft, options: &DeleteOptions) {
     let has = |name| draft.finalizers().contains(&name);
-    let asked = options.propagation.or(options.orphan_dependents.map(|orphan| match orphan {
-        true => Propagation::Orphan,
-        false => Propagation::Background,
-    }));
+    let asked = options.propagation.or(options
+        .orphan_dependents
+        .map(|orphan| if orphan { Propagation::Orphan } else { Propagation::Background }));
     let (orphan, foreground) = match asked {
         Some(Propagation::Orphan) => (true, false),
         Some(Propagation::Foreground) => (false, true),
         Some(Propagation::Background) => (false, false),
         None if has(ORPHAN) => (true, false),
         None if has(FOREGROUND) => (false, true),
-        None => (strategy::orphans_by_default(resource), false),
+        None => (resource.rules().orphans_dependents(), false),
     };
     let mut finalizers: Vec<String> = draft.finalizers().into_iter().map(str::to_owned).collect();
     for (name, is_wanted) in [(ORPHAN, orphan), (FOREGROUND, foreground)] {

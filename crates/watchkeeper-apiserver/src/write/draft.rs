@@ -1,8 +1,7 @@
-//! Draft: an object on its way into the store.
+//! Draft: an object that is being written.
 
 use std::borrow::Cow;
 
-use crate::convert::{drop_carriers, is_old_autoscaler, show_autoscaler, store_autoscaler};
 use crate::defaults;
 use crate::registry::{self, Resource};
 use crate::size;
@@ -12,18 +11,16 @@ use watchkeeper_core::{Encoded, GroupVersionKind, Quoted, Status};
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{DecodeError, Kind};
 
-use super::event::{show_event, store_event};
-
-/// An object without `apiVersion` and `kind`, as JSON. It has the form in which its kind is written (W4).
+/// An object that is being written: JSON without `apiVersion` and `kind`, in canonical form (`write.W4`).
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Draft {
+pub struct Draft {
     fields: Map<String, Value>,
 }
 
 impl Draft {
-    /// Takes an object that a client has sent, and gives it its defaults: 400 where it is not an object of the
-    /// resource, 413 where it becomes too large.
-    pub(super) fn read(body: Value, resource: &Resource) -> Result<Self, Status> {
+    /// Decodes an object that a client has sent, and sets its defaults: 400 if it is not an object of the resource, 413 if
+    /// it becomes too large.
+    pub(crate) fn read(body: Value, resource: &Resource) -> Result<Self, Status> {
         let unfit = |why: &dyn std::fmt::Display| {
             Status::bad_request(format!(
                 "{} in version {} cannot be handled as a {}: {why}",
@@ -38,16 +35,14 @@ impl Draft {
                 let message = as_message(&body, &kind).map_err(|error| unfit(&error))?;
                 size::check_request(message.body.len())?;
                 let mut written = of_message(&message, &kind).map_err(|error| unfit(&error))?;
-                if resource.group == "autoscaling" {
-                    keep_empty_policies(&body, &mut written);
-                }
+                resource.rules().restore_empty(&body, &mut written);
                 written
             }
-            None => with_written_metadata(body).map_err(|error| unfit(&error))?,
+            None => with_normalized_metadata(body).map_err(|error| unfit(&error))?,
         };
         let Value::Object(fields) = value else { return Err(unfit(&"it is not an object")) };
         let mut draft = Self { fields };
-        store_event(resource, &mut draft.fields);
+        resource.rules().rename_to_storage(&mut draft.fields);
         draft.fields.remove("apiVersion");
         draft.fields.remove("kind");
         match draft.fields.get("metadata") {
@@ -69,36 +64,33 @@ impl Draft {
         if let Some(custom) = &resource.custom {
             custom.complete(&mut draft.fields).map_err(|_| size::too_large())?;
         }
-        if is_old_autoscaler(resource) {
-            store_autoscaler(&mut draft.fields);
-            return Self::read(draft.fields.into(), stored_as(resource));
+        resource.rules().convert_to_storage(&mut draft.fields);
+        match storage_row(resource) {
+            Some(row) => Self::read(draft.fields.into(), row),
+            None => Ok(draft),
         }
-        if resource.group == "autoscaling" {
-            drop_carriers(&mut draft.fields);
-        }
-        Ok(draft)
     }
 
-    /// What is stored, as a resource shows it to those who write.
-    pub(super) fn shown(stored: &Stored, resource: &Resource) -> Result<Self, Status> {
+    /// Reads a stored object in the version of a resource.
+    pub(crate) fn shown(stored: &Stored, resource: &Resource) -> Result<Self, Status> {
         let draft = Self::of(stored)?;
         let Some(custom) = &resource.custom else { return Ok(draft) };
         let mut value = Value::Object(draft.fields);
         custom.show(&mut value).map_err(Status::internal_error)?;
         match value {
             Value::Object(fields) => Ok(Self { fields }),
-            _ => Err(Status::internal_error("what is stored is no object")),
+            _ => Err(Status::internal_error("the stored value is not an object")),
         }
     }
 
-    /// What is stored.
-    pub(super) fn of(stored: &Stored) -> Result<Self, Status> {
+    /// Reads a stored object in its stored form.
+    pub(crate) fn of(stored: &Stored) -> Result<Self, Status> {
         let fields = serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
         Ok(Self { fields })
     }
 
-    /// What is put into the store: 400 where its metadata is of other types than metadata are.
-    pub(super) fn unversioned(&self, resource: &Resource) -> Result<Unversioned, Status> {
+    /// Encodes it for the store: 400 if its metadata has the wrong types.
+    pub(crate) fn unversioned(&self, resource: &Resource) -> Result<Unversioned, Status> {
         let mut fields = Cow::Borrowed(&self.fields);
         if let Some(custom) = &resource.custom {
             custom.store(fields.to_mut());
@@ -107,82 +99,97 @@ impl Draft {
         Unversioned::from_json(&body).map_err(|error| Status::bad_request(error.to_string()))
     }
 
-    /// The whole object, with its type.
-    pub(super) fn typed(&self, resource: &Resource) -> Value {
+    /// Returns the object with its type, in the version of a resource.
+    pub(crate) fn typed(&self, resource: &Resource) -> Value {
         let mut fields = self.fields.clone();
-        show_event(resource, &mut fields);
-        if is_old_autoscaler(resource) {
-            show_autoscaler(&mut fields);
-        }
+        resource.rules().convert_from_storage(&mut fields);
         fields.insert("apiVersion".to_owned(), resource.group_version().to_string().into());
         fields.insert("kind".to_owned(), resource.kind.as_ref().into());
         Value::Object(fields)
     }
 
-    /// The whole object, without its type.
-    pub(super) fn fields(&self) -> &Map<String, Value> {
+    /// Returns the fields of the object.
+    pub fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
 
-    /// A text of the metadata; empty where there is none.
-    pub(super) fn text(&self, name: &str) -> &str {
+    /// Returns the fields of the object, to be changed.
+    pub fn fields_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.fields
+    }
+
+    /// Wraps a body that is not stored, such as a binding or a review.
+    pub(crate) fn of_body(body: Value) -> Self {
+        match body {
+            Value::Object(fields) => Self { fields },
+            _ => Self { fields: Map::new() },
+        }
+    }
+
+    /// Unwraps the body.
+    pub(crate) fn into_body(self) -> Value {
+        Value::Object(self.fields)
+    }
+
+    /// Returns a string of the metadata; empty if absent.
+    pub(crate) fn text(&self, name: &str) -> &str {
         self.meta(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A field of the metadata.
-    pub(super) fn meta(&self, name: &str) -> Option<&Value> {
+    /// Returns a field of the metadata.
+    pub(crate) fn meta(&self, name: &str) -> Option<&Value> {
         self.fields.get("metadata")?.get(name)
     }
 
     /// Sets or removes a field of the metadata.
-    pub(super) fn set_meta(&mut self, name: &str, value: Option<Value>) {
+    pub(crate) fn set_meta(&mut self, name: &str, value: Option<Value>) {
         set(self.metadata_mut(), name, value);
     }
 
-    /// `spec`, `status`, `data`, ...
-    pub(super) fn part(&self, name: &str) -> Option<&Value> {
+    /// Returns `spec`, `status`, `data`, ...
+    pub(crate) fn part(&self, name: &str) -> Option<&Value> {
         self.fields.get(name)
     }
 
     /// Sets or removes `spec`, `status`, `data`, ...
-    pub(super) fn set_part(&mut self, name: &str, value: Option<Value>) {
+    pub(crate) fn set_part(&mut self, name: &str, value: Option<Value>) {
         set(&mut self.fields, name, value);
     }
 
     /// Sets or removes a field of `spec` or `status`.
-    pub(super) fn set_in(&mut self, part: &str, name: &str, value: Option<Value>) {
+    pub(crate) fn set_in(&mut self, part: &str, name: &str, value: Option<Value>) {
         if value.is_some() || self.fields.get(part).is_some_and(Value::is_object) {
             set(object_in(&mut self.fields, part), name, value);
         }
     }
 
-    /// `spec` or another part that is an object, which is made where it is not there.
-    pub(super) fn part_mut(&mut self, name: &str) -> &mut Map<String, Value> {
+    /// Returns `spec` or another part that is an object, and creates it if it is absent.
+    pub(crate) fn part_mut(&mut self, name: &str) -> &mut Map<String, Value> {
         object_in(&mut self.fields, name)
     }
 
-    /// Changes what is not in the metadata.
-    pub(super) fn change(&mut self, change: impl FnOnce(&mut Map<String, Value>)) {
+    /// Changes fields outside of the metadata.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Map<String, Value>)) {
         change(&mut self.fields);
     }
 
-    /// Sets labels or annotations, one by one.
-    pub(super) fn set_pair(&mut self, name: &str, key: &str, value: &str) {
+    /// Sets a label or an annotation.
+    pub(crate) fn set_pair(&mut self, name: &str, key: &str, value: &str) {
         object_in(self.metadata_mut(), name).insert(key.to_owned(), value.into());
     }
 
-    /// Everything but the metadata and the status: what a generation counts.
-    pub(super) fn wanted(&self) -> impl Iterator<Item = (&String, &Value)> {
+    /// Returns everything but the metadata and the status: what a generation counts.
+    pub(crate) fn desired_state(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.fields.iter().filter(|(name, _)| !matches!(name.as_str(), "metadata" | "status"))
     }
 
-    /// Everything but the metadata.
-    pub(super) fn content(&self) -> impl Iterator<Item = (&String, &Value)> {
+    /// Returns everything but the metadata.
+    pub(crate) fn content(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.fields.iter().filter(|(name, _)| *name != "metadata")
     }
 
-    /// Takes everything but metadata from another, but for one part.
-    pub(super) fn take_all_but(&mut self, part: &str, other: &Self) {
+    /// Replaces everything but the metadata and one part by the fields of another object.
+    pub(crate) fn take_all_but(&mut self, part: &str, other: &Self) {
         self.fields.retain(|name, _| name == "metadata" || name == part);
         for (name, value) in &other.fields {
             if name != "metadata" && name != part {
@@ -191,23 +198,37 @@ impl Draft {
         }
     }
 
-    /// The generation; 0 where its kind does not count.
-    pub(super) fn generation(&self) -> i64 {
+    /// Returns the generation; 0 if the kind has none.
+    pub(crate) fn generation(&self) -> i64 {
         self.meta("generation").and_then(Value::as_i64).unwrap_or_default()
     }
 
-    /// What must be done before the object may go.
-    pub(super) fn finalizers(&self) -> Vec<&str> {
+    /// Returns the finalizers of the metadata.
+    pub(crate) fn finalizers(&self) -> Vec<&str> {
         texts(self.meta("finalizers"))
     }
 
-    /// What the controller of namespaces must do before a namespace may go.
-    pub(super) fn spec_finalizers(&self) -> Vec<&str> {
+    /// Returns the finalizers of the spec, which namespaces have.
+    pub(crate) fn spec_finalizers(&self) -> Vec<&str> {
         texts(self.part("spec").and_then(|spec| spec.get("finalizers")))
     }
 
-    /// Whether the object is being deleted.
-    pub(super) fn is_being_deleted(&self) -> bool {
+    /// Returns a list of the spec; empty if absent.
+    pub(crate) fn spec_list(&self, name: &str) -> &[Value] {
+        let list = self.part("spec").and_then(|spec| spec.get(name)?.as_array());
+        list.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Appends to a list of the spec.
+    pub(crate) fn push_to_spec(&mut self, name: &str, item: Value) {
+        let items = self.part_mut("spec").entry(name).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(items) = items {
+            items.push(item);
+        }
+    }
+
+    /// Returns whether the object is being deleted.
+    pub(crate) fn is_being_deleted(&self) -> bool {
         self.meta("deletionTimestamp").is_some_and(|value| !value.is_null())
     }
 
@@ -227,27 +248,29 @@ fn set(fields: &mut Map<String, Value>, name: &str, value: Option<Value>) {
     };
 }
 
-/// The object under a name. What else is there makes way.
+/// Returns the object at a path. Replaces anything else on the way.
+pub(crate) fn nested<'a>(fields: &'a mut Map<String, Value>, path: &[&str]) -> &'a mut Map<String, Value> {
+    path.iter().fold(fields, |fields, name| object_in(fields, name))
+}
+
+/// Returns the object under a name. Replaces anything else.
 fn object_in<'a>(fields: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
     let slot = fields.entry(name).or_insert(Value::Null);
     if !slot.is_object() {
         *slot = Value::Object(Map::new());
     }
-    slot.as_object_mut().expect("it was made an object just now")
+    slot.as_object_mut().expect("replaced by an object above")
 }
 
-/// The resource in whose form the objects of this one are stored.
-fn stored_as(resource: &Resource) -> &Resource {
-    let newest = || registry::builtin().get(&resource.group, "v2", &resource.name);
-    match is_old_autoscaler(resource) {
-        true => newest().map_or(resource, |row| &**row),
-        false => resource,
-    }
+/// Returns the row in whose version objects are stored, if it is another row.
+fn storage_row(resource: &Resource) -> Option<&'static Resource> {
+    let version = resource.rules().storage_version()?;
+    registry::builtin().get(&resource.group, version, &resource.name).map(|row| &**row)
 }
 
-/// An object of a kind of which nobody has said anything, as the kind writes it, with its type.
-pub(super) fn empty_object(kind: &GroupVersionKind) -> Value {
-    let mut empty = as_written(&serde_json::json!({}), &kind.clone().into())
+/// Returns an object of a kind without any fields set, with its type.
+pub(crate) fn empty_object(kind: &GroupVersionKind) -> Value {
+    let mut empty = normalized(&serde_json::json!({}), &kind.clone().into())
         .ok()
         .filter(Value::is_object)
         .unwrap_or_else(|| serde_json::json!({}));
@@ -256,26 +279,26 @@ pub(super) fn empty_object(kind: &GroupVersionKind) -> Value {
     empty
 }
 
-/// The status of an object that has none yet, as its kind writes it; `None` where it writes nothing.
-pub(super) fn empty_status(resource: &Resource) -> Option<Value> {
-    let resource = stored_as(resource);
+/// Returns the empty status of a kind; `None` if it is omitted.
+pub(crate) fn empty_status(resource: &Resource) -> Option<Value> {
+    let resource = storage_row(resource).unwrap_or(resource);
     let kind = Kind::new(&resource.group, &resource.version, &resource.kind);
     kind.message()?;
-    as_written(&serde_json::json!({"status": {}}), &kind).ok()?.get("status").cloned()
+    normalized(&serde_json::json!({"status": {}}), &kind).ok()?.get("status").cloned()
 }
 
-/// An object of a kind of which only the metadata is known, with these as they are written.
-fn with_written_metadata(mut body: Value) -> Result<Value, DecodeError> {
+/// Normalizes the metadata of an object of an unknown kind.
+fn with_normalized_metadata(mut body: Value) -> Result<Value, DecodeError> {
     if let Some(metadata) = body.get_mut("metadata").filter(|metadata| metadata.is_object()) {
         let kind = Kind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
-        let mut written = as_written(&serde_json::json!({"metadata": metadata.take()}), &kind)?;
+        let mut written = normalized(&serde_json::json!({"metadata": metadata.take()}), &kind)?;
         *metadata = written["metadata"].take();
     }
     Ok(body)
 }
 
-/// The form in which Go would write an object: through its message and back, which drops what is left out.
-fn as_written(body: &Value, kind: &Kind) -> Result<Value, DecodeError> {
+/// Normalizes an object to the form in which Go writes it, by encoding it to protobuf and back.
+fn normalized(body: &Value, kind: &Kind) -> Result<Value, DecodeError> {
     of_message(&as_message(body, kind)?, kind)
 }
 
@@ -288,16 +311,4 @@ fn of_message(message: &Encoded, kind: &Kind) -> Result<Value, DecodeError> {
     let mut written = Vec::new();
     transcode::to_json(message, kind, Types::Omitted, &mut written)?;
     Ok(serde_json::from_slice(&written).unwrap_or_default())
-}
-
-/// An autoscaler that says that there are no policies is not one that says nothing of them: this is given some by
-/// default, that is refused.
-fn keep_empty_policies(body: &Value, written: &mut Value) {
-    for rules in ["/spec/behavior/scaleUp", "/spec/behavior/scaleDown"] {
-        let said = body.pointer(rules).and_then(|rules| rules.get("policies"));
-        let is_empty = said.and_then(Value::as_array).is_some_and(Vec::is_empty);
-        if let (true, Some(Value::Object(rules))) = (is_empty, written.pointer_mut(rules)) {
-            rules.insert("policies".to_owned(), Value::Array(Vec::new()));
-        }
-    }
 }

@@ -1,15 +1,15 @@
-//! Managed: who owns which fields of what is written (W5).
+//! Managed fields: the owners of the fields of a written object (`write.W5`).
 
 use serde_json::Value;
 
+use super::Call;
 use super::draft::Draft;
-use super::{Call, strategy};
-use crate::apply::{Managers, Reset, Subject, Writing, is_reset, same_but_times};
+use crate::apply::{Managers, Subject, Writing, is_reset, same_but_times};
 use crate::clock::now;
 
 const MANAGED_FIELDS: &str = "managedFields";
 
-/// The `managedFields` that a client has sent, where it may say them: a subresource knows them better.
+/// Returns the `managedFields` that a client has sent; a write to a subresource cannot set them.
 pub(super) fn sent(call: &Call<'_>, body: &Value) -> Option<Value> {
     match call.subresource {
         None => body.get("metadata")?.get(MANAGED_FIELDS).filter(|fields| !fields.is_null()).cloned(),
@@ -17,18 +17,17 @@ pub(super) fn sent(call: &Call<'_>, body: &Value) -> Option<Value> {
     }
 }
 
-/// The managers of an object; nobody where it is not tracked.
+/// Returns the managers of an object; none if it is not tracked.
 pub(super) fn managers_of(object: &Draft) -> Managers {
     Managers::read(object.meta(MANAGED_FIELDS)).unwrap_or_default()
 }
 
-/// Says who owns what.
+/// Sets the managers of an object.
 pub(super) fn set_managers(object: &mut Draft, managers: &Managers) {
     object.set_meta(MANAGED_FIELDS, managers.json());
 }
 
-/// Writes down who owns what in an object that is tracked and is replaced by what a client has sent, which has its
-/// defaults already.
+/// Updates the managers of a tracked object that is replaced by `new`, which has its defaults.
 pub(super) fn track(call: &Call<'_>, old: &Draft, new: &mut Draft, sent: Option<&Value>, manager: &str) {
     if old.meta(MANAGED_FIELDS).is_none() && sent.is_none() {
         return;
@@ -36,8 +35,8 @@ pub(super) fn track(call: &Call<'_>, old: &Draft, new: &mut Draft, sent: Option<
     let managers = match is_reset(sent) {
         true => Managers::default(),
         false => {
-            let said = sent.and_then(|sent| Managers::read(Some(sent)).ok());
-            said.filter(|said| !said.is_empty()).unwrap_or_else(|| managers_of(old))
+            let theirs = sent.and_then(|sent| Managers::read(Some(sent)).ok());
+            theirs.filter(|theirs| !theirs.is_empty()).unwrap_or_else(|| managers_of(old))
         }
     };
     let (before, after) = (shown(call, old), shown(call, new));
@@ -45,7 +44,7 @@ pub(super) fn track(call: &Call<'_>, old: &Draft, new: &mut Draft, sent: Option<
     set_managers(new, &managers);
 }
 
-/// Where nothing has changed but times, these have not changed either.
+/// Keeps the times of the managers if nothing else has changed.
 pub(super) fn keep_times(old: &Draft, new: &mut Draft) {
     let (Some(before), Some(after)) = (old.meta(MANAGED_FIELDS), new.meta(MANAGED_FIELDS)) else { return };
     if before == after || !same_but_times(before, after) {
@@ -58,7 +57,7 @@ pub(super) fn keep_times(old: &Draft, new: &mut Draft) {
     }
 }
 
-/// The object in the version of the request, without its managers.
+/// Returns the object in the version of the request, without its managers.
 pub(super) fn shown(call: &Call<'_>, object: &Draft) -> Value {
     let mut shown = object.typed(call.resource);
     if let Some(Value::Object(metadata)) = shown.get_mut("metadata") {
@@ -67,11 +66,10 @@ pub(super) fn shown(call: &Call<'_>, object: &Draft) -> Value {
     shown
 }
 
-/// What objects of the resource are to their managers.
+/// Returns the subject for the resource.
 pub(super) fn subject(call: &Call<'_>) -> Subject {
     let resource = call.resource;
-    let has_status = strategy::has_status(resource);
-    let reset = Reset::of(&resource.group, &resource.name, call.subresource, has_status);
+    let reset = resource.rules().reset_fields(call.subresource, resource.has_status());
     let types = resource.custom.as_ref().map(|custom| custom.types().clone());
     Subject::new(resource.group_version_kind(), call.subresource, reset).defined_by(types)
 }

@@ -1,71 +1,67 @@
-//! Writing: create, update, patch and delete objects as an API server does.
+//! Writing: create, update, patch and delete objects.
 //!
-//! From: a request that has been routed, and whose body has been decoded ([`decode_object`]).
-//! To:   the [`Store`], one compare-and-put a change; and what to answer with.
+//! Input: a request that has been routed, and whose body has been decoded ([`decode_object`]).
+//! Output: the [`Store`], with one compare-and-put per write; and the response.
 //!
-//! - W1: what is written was decided on what is stored at that moment: a write that finds something else
-//!   there is decided anew, and only a client that named a version is told of the conflict.
-//! - W2: a change that changes nothing is not written, so that it keeps its version and nobody hears of it.
-//! - W3: a dry run does all but the write, and answers as the write would.
-//! - W4: what is stored has the form in which the kind is written (no nulls, no empty optional fields), so
-//!   that equal objects are equal bytes.
+//! ```text
+//! decode, defaults -> admission: mutate -> prepare, validate (rules of the kind) -> admission: validate -> store
+//! ```
 //!
-//! - W5: who owns which fields is told of objects that somebody has applied, from then on; others have no
-//!   `managedFields`, whatever is created with them.
+//! Invariants:
+//! - `write.W1`: a write is based on the stored object: if that has changed meanwhile, the write is computed again. Only a
+//!   client that sent a resource version gets a conflict.
+//! - `write.W2`: a write that changes nothing is not stored: the version stays, and watchers receive nothing.
+//! - `write.W3`: a dry run does everything but store, and responds as the write would.
+//! - `write.W4`: stored objects are in canonical form (no nulls, no empty optional fields), so that equal objects are
+//!   equal bytes.
+//! - `write.W5`: owners of fields are tracked from the first apply of an object; other objects have no `managedFields`.
 //!
-//! Absent for now: quotas and disruption budgets.
+//! Not implemented: quotas and disruption budgets.
 //!
-//! A future that is dropped half-way has written or has not, as with the store; nothing is written in parts,
-//! but for the deletion of a collection, which is a deletion of each.
+//! If a future is dropped, its write has happened or not, as with the store. A single object is never written in part;
+//! the deletion of a collection deletes one object after the other.
 //!
 //! [`decode_object`]: crate::http::decode_object
 
-mod addresses;
-mod admission;
-mod amount;
+mod admit;
 mod applied;
+mod binding;
 mod create;
-mod definition;
 mod delete;
 mod draft;
-mod event;
-mod limits;
 mod managed;
 mod modify;
 mod name;
-mod namespace;
 mod patched;
-mod pod;
-mod pod_resources;
-mod prepare;
-mod priority;
 mod refusal;
 mod review;
 mod revise;
 mod scale;
-mod service;
-mod strategy;
 #[cfg(test)]
 mod tests;
 mod token;
 
 use std::sync::Arc;
 
+use crate::admission::{AdmissionChain, AdmissionPlugin};
 use crate::http::{
     AlwaysAllow, Authenticator, Authorizer, DeleteOptions, PatchType, User, WriteOptions, method_not_allowed,
 };
 use crate::registry::Resource;
+use crate::rules::services::AddressAllocator;
+use crate::rules::{Action, CreateEndpoint};
 use crate::store::{Collection, Store, Stored};
 use bytes::Bytes;
 use serde_json::Value;
-use tokio::sync::Mutex;
 use watchkeeper_core::{ObjectKey, Status};
 
-pub use event::show_event;
+pub use draft::Draft;
+pub(crate) use draft::{empty_status, nested};
 pub use name::name_warning;
+pub(crate) use refusal::{check, fault, invalid_value, unavailable};
 pub use scale::scale_of;
 
-/// What a request is about.
+/// The target of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// The row of the registry.
@@ -76,23 +72,25 @@ pub struct Call<'a> {
     pub namespace: Option<&'a str>,
     /// The name of the path.
     pub name: Option<&'a str>,
+    /// Who sent the request.
+    pub user: &'a User,
 }
 
-/// What a write came to.
+/// The result of a write.
 #[derive(Debug, Clone)]
 pub struct Written {
     /// 200, 201 or 202.
     pub code: u16,
-    /// What to answer with.
+    /// The body of the response.
     pub answer: Answer,
-    /// Texts for `Warning` headers.
+    /// Messages for `Warning` headers.
     pub warnings: Vec<String>,
 }
 
-/// What to answer a write with.
+/// The body of the response to a write.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// The object as it is stored now, or as it was when it went.
+    /// The stored object, or the last state of a deleted one.
     Stored(Arc<Stored>),
     /// An object that is not stored (dry run, review, scale), with its `apiVersion` and `kind`.
     Value(Value),
@@ -107,32 +105,27 @@ impl Written {
 }
 
 impl<'a> Call<'a> {
-    /// The collection of the store; 405 where nothing is kept.
+    /// Returns the collection in the store; 405 if the kind is not stored.
     fn collection(&self) -> Result<Collection, Status> {
         self.resource.storage.as_deref().map(Collection::from).ok_or_else(method_not_allowed)
     }
 
-    /// The name of the path; 405 where it has none.
+    /// Returns the name of the path; 405 without one.
     fn required_name(&self) -> Result<&'a str, Status> {
         self.name.filter(|name| !name.is_empty()).ok_or_else(method_not_allowed)
     }
 
-    /// The object of the path.
+    /// Returns the key of the object of the path.
     fn key(&self) -> Result<ObjectKey, Status> {
         Ok(self.key_of(self.required_name()?))
     }
 
-    /// An object in the namespace of the path.
+    /// Returns the key of an object in the namespace of the path.
     fn key_of(&self, name: &str) -> ObjectKey {
         match self.namespace.filter(|_| self.resource.is_namespaced()) {
             Some(namespace) => ObjectKey::namespaced(namespace, name),
             None => ObjectKey::cluster(name),
         }
-    }
-
-    /// Whether this is about objects of a built-in resource.
-    fn is(&self, group: &str, name: &str) -> bool {
-        self.resource.group == group && self.resource.name == name
     }
 
     fn not_found(&self) -> Status {
@@ -148,26 +141,27 @@ impl<'a> Call<'a> {
 #[derive(Clone)]
 pub struct Writer {
     store: Arc<dyn Store>,
-    /// Held from the choice of a service's addresses until they are stored, so that none is given away twice.
-    addresses: Arc<Mutex<()>>,
-    /// Whose tokens can be reviewed, and who issues new ones.
+    addresses: AddressAllocator,
+    admission: AdmissionChain,
+    /// Reviews tokens, and issues them.
     authenticator: Arc<Authenticator>,
     /// Decides access reviews.
     authorizer: Arc<dyn Authorizer>,
 }
 
 impl Writer {
-    /// Writes to this store.
+    /// Creates a writer with the built-in admission chain.
     pub fn new(store: Arc<dyn Store>) -> Self {
         Self {
+            addresses: AddressAllocator::new(store.clone()),
+            admission: AdmissionChain::builtin(&store),
             store,
-            addresses: Arc::default(),
             authenticator: Arc::default(),
             authorizer: Arc::new(AlwaysAllow),
         }
     }
 
-    /// Who is known; by default nobody, so that no token is good and none is issued.
+    /// Sets the authenticator; by default no token is valid and none is issued.
     #[must_use]
     pub fn authenticator(mut self, authenticator: Authenticator) -> Self {
         self.authenticator = Arc::new(authenticator);
@@ -181,51 +175,59 @@ impl Writer {
         self
     }
 
-    /// How many bytes the stored object of the path has; 0 where there is none.
+    /// Appends a plugin to the admission chain.
+    #[must_use]
+    pub fn admission(mut self, plugin: Arc<dyn AdmissionPlugin>) -> Self {
+        self.admission.push(plugin);
+        self
+    }
+
+    /// Returns the size of the stored object of the path in bytes; 0 if it does not exist.
     ///
     /// # Errors
-    /// 503 where the store does not answer, and 405 where the path does not name an object.
+    /// 503 if the store is unavailable, and 405 if the path does not name an object.
     pub async fn stored_bytes(&self, call: &Call<'_>) -> Result<usize, Status> {
         let stored = self.store.get(&call.collection()?, &call.key()?).await.map_err(refusal::unavailable)?;
         Ok(stored.map_or(0, |stored| stored.object().encoded.body.len()))
     }
 
-    /// POST. The body is decoded and its kind checked already.
+    /// Handles a POST. The body is decoded, and its kind checked.
     ///
     /// # Errors
-    /// The status to answer with instead.
+    /// The status to respond with.
     pub async fn create(
         &self,
         call: &Call<'_>,
         body: Value,
         options: &WriteOptions,
-        user: &User,
     ) -> Result<Written, Status> {
-        match call.subresource {
-            None if call.is("", "bindings") => self.bind(call, &body, options).await,
-            None if call.resource.storage.is_none() => {
-                review::answer(call, body, user, &self.authenticator, &*self.authorizer).await
+        match call.resource.rules().create_endpoint(call.subresource) {
+            None => Err(method_not_allowed()),
+            Some(CreateEndpoint::Object) => self.create_object(call, body, None, options).await,
+            Some(CreateEndpoint::Action(action)) => {
+                let body = self.admit_body(call, body, options.dry_run).await?;
+                match action {
+                    Action::Bind => self.bind(call, &body, options).await,
+                    Action::Evict => self.evict(call, &body, options).await,
+                    Action::IssueToken => self.request_token(call, body, options).await,
+                    Action::Review(kind) => {
+                        review::answer(kind, call, body, &self.authenticator, &*self.authorizer).await
+                    }
+                }
             }
-            None => self.create_object(call, body, None, options).await,
-            Some("token") if call.is("", "serviceaccounts") => self.request_token(call, body, options).await,
-            Some("binding") if call.is("", "pods") => self.bind(call, &body, options).await,
-            Some("eviction") if call.is("", "pods") => self.evict(call, &body, options).await,
-            Some(_) => Err(method_not_allowed()),
         }
     }
 
-    /// PUT.
+    /// Handles a PUT.
     ///
     /// # Errors
-    /// The status to answer with instead.
+    /// The status to respond with.
     pub async fn update(
         &self,
         call: &Call<'_>,
         body: Value,
         options: &WriteOptions,
-        user: &User,
     ) -> Result<Written, Status> {
-        let _ = user; // who writes is for admission to ask
         match call.subresource {
             Some("scale") => self.update_scale(call, &body, options).await,
             other if revise::is_endpoint(call.resource, other) => {
@@ -235,19 +237,17 @@ impl Writer {
         }
     }
 
-    /// PATCH; the bytes are those of the request.
+    /// Handles a PATCH, given the body of the request.
     ///
     /// # Errors
-    /// The status to answer with instead.
+    /// The status to respond with.
     pub async fn patch(
         &self,
         call: &Call<'_>,
         form: PatchType,
         patch: Bytes,
         options: &WriteOptions,
-        user: &User,
     ) -> Result<Written, Status> {
-        let _ = user; // as above
         match call.subresource {
             Some("scale") if form == PatchType::Apply => self.apply_scale(call, &patch, options).await,
             Some("scale") => self.patch_scale(call, form, &patch, options).await,
@@ -262,10 +262,10 @@ impl Writer {
         }
     }
 
-    /// DELETE of one object.
+    /// Handles the DELETE of one object.
     ///
     /// # Errors
-    /// The status to answer with instead.
+    /// The status to respond with.
     pub async fn delete(&self, call: &Call<'_>, options: &DeleteOptions) -> Result<Written, Status> {
         match call.subresource {
             None => self.delete_object(call, options).await,
@@ -273,10 +273,10 @@ impl Writer {
         }
     }
 
-    /// DELETE of a collection: of each object that was found in it, one by one.
+    /// Handles the DELETE of a collection: deletes the found objects one after the other.
     ///
     /// # Errors
-    /// The status to answer with instead. What has been deleted by then stays so.
+    /// The status to respond with. Earlier deletions remain.
     pub async fn delete_collection(
         &self,
         call: &Call<'_>,

@@ -1,4 +1,4 @@
-//! Modify: read, decide, compare and write, until nobody has come between (W1).
+//! Modify: read, change, compare and put, until no other write comes between (`write.W1`).
 
 use std::sync::Arc;
 
@@ -11,17 +11,18 @@ use watchkeeper_core::Status;
 use super::create::place;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, unavailable, unwritten};
-use super::revise::{check_path, is_over, parse_version, revise, wrong_uid};
-use super::{Answer, Call, Writer, Written, definition, managed, strategy};
+use super::revise::{check_path, is_removed, parse_version, revise, wrong_uid};
+use super::{Answer, Call, Writer, Written, managed};
+use crate::admission::Operation;
+use crate::rules::finalizer_warnings;
 
-/// How often a change is decided anew before the client is told of the conflict. Each time somebody else has
-/// got through.
+/// Attempts before the client gets a conflict; each time another write has succeeded.
 pub(super) const ATTEMPTS: usize = 100;
 
-/// What an object has become.
+/// The result of a modification.
 pub(super) struct Modified {
     pub(super) draft: Draft,
-    /// None where it was not stored: on a dry run, or because it has gone.
+    /// `None` if it was not stored: on a dry run, or because it was removed.
     pub(super) stored: Option<Arc<Stored>>,
     pub(super) warnings: Vec<String>,
 }
@@ -37,10 +38,12 @@ impl Modified {
 }
 
 impl Writer {
-    /// Replaces the object of the path by what `change` makes of it: 404 where there is none.
+    /// Replaces the object of the path by what `change` returns: 404 if it does not exist. With `revised_as`, the
+    /// result is admitted, and completed and validated as that write; otherwise it is stored as it is.
     pub(super) async fn modify(
         &self,
         call: &Call<'_>,
+        revised_as: Option<&Call<'_>>,
         dry_run: bool,
         change: &mut (dyn FnMut(&Draft) -> Result<Draft, Status> + Send),
     ) -> Result<Modified, Status> {
@@ -51,23 +54,30 @@ impl Writer {
             let stored = current.ok_or_else(|| call.not_found())?;
             let old = Draft::shown(&stored, call.resource)?;
             let mut draft = change(&old)?;
+            if let Some(write) = revised_as {
+                self.mutate(call, Operation::Update, Some(&old), Some(&mut draft), dry_run).await?;
+                revise(write, &old, &mut draft, dry_run)?;
+                self.validate_admission(call, Operation::Update, Some(&old), Some(&mut draft), dry_run)
+                    .await?;
+            }
             self.allocate(call, Some(&old), &mut draft).await?;
             managed::keep_times(&old, &mut draft);
-            let warnings = definition::finalizer_warnings(call, Some(&old), &draft);
-            let is_over = is_over(call, &draft);
-            if !is_over && draft == old {
-                return Ok(Modified { draft, stored: Some(stored), warnings }); // W2
+            let warnings = finalizer_warnings(call.resource, Some(&old), &draft);
+            let is_removed = is_removed(call, &draft);
+            if !is_removed && draft == old {
+                return Ok(Modified { draft, stored: Some(stored), warnings }); // write.W2
             }
             let value = draft.unversioned(call.resource)?;
             if dry_run {
-                return Ok(Modified { draft, stored: None, warnings }); // W3
+                return Ok(Modified { draft, stored: None, warnings }); // write.W3
             }
-            if !is_over {
+            if !is_removed {
                 size::check_stored(call.resource, &value)?;
             }
-            let outcome = match is_over {
-                true => self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None),
-                false => self.store.put(&collection, value, Expect::At(stored.modified())).await.map(Some),
+            let outcome = if is_removed {
+                self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None)
+            } else {
+                self.store.put(&collection, value, Expect::At(stored.modified())).await.map(Some)
             };
             match outcome {
                 Ok(stored) => return Ok(Modified { draft, stored, warnings }),
@@ -92,11 +102,10 @@ impl Writer {
         let mut replace = |old: &Draft| {
             let mut new = sent.clone();
             managed::track(call, old, &mut new, managers.as_ref(), &options.field_manager);
-            revise(call, old, &mut new, options.dry_run)?;
             Ok(new)
         };
-        let outcome = self.modify(call, options.dry_run, &mut replace).await;
-        let creates = call.subresource.is_none() && strategy::creates_on_update(call.resource);
+        let outcome = self.modify(call, Some(call), options.dry_run, &mut replace).await;
+        let creates = call.subresource.is_none() && call.resource.rules().allow_create_on_update();
         match outcome {
             Err(status) if status.is_not_found() && creates => match sent.text("uid") {
                 "" => self.create_by_update(call, &sent, body, None, options).await,
@@ -106,7 +115,7 @@ impl Writer {
         }
     }
 
-    /// Creates the object that an update or an apply has not found.
+    /// Creates the object that an update or an apply did not find.
     pub(super) async fn create_by_update(
         &self,
         call: &Call<'_>,
@@ -120,7 +129,7 @@ impl Writer {
             parse_version(version)?;
         }
         let mut written = self.create_object(call, without_version(body), managed_fields, options).await?;
-        // Storing an object overwrites the version that was sent, and a dry run stores nothing.
+        // A dry run does not overwrite the version that was sent.
         if let Answer::Value(object) = &mut written.answer
             && !version.is_empty()
         {
@@ -130,7 +139,7 @@ impl Writer {
     }
 }
 
-/// The object as if it had never been there.
+/// Removes the resource version.
 fn without_version(mut body: Value) -> Value {
     if let Some(Value::Object(metadata)) = body.get_mut("metadata") {
         metadata.remove("resourceVersion");

@@ -1,4 +1,4 @@
-//! Names: how they are made up, and which are better avoided.
+//! Names: generation, and warnings.
 
 use crate::http::random_token;
 use crate::registry::Resource;
@@ -7,13 +7,13 @@ use watchkeeper_core::Status;
 
 use super::refusal::no_randomness;
 
-/// Letters and digits that do not make words, nor look like each other.
+/// Characters that neither form words nor resemble each other.
 const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 const RANDOM_CHARACTERS: usize = 5;
-/// With what is random, a name is no longer than a label may be.
+/// With the random suffix, a name is at most as long as a label.
 const PREFIX_BYTES: usize = 63 - RANDOM_CHARACTERS;
 
-/// A name that begins with a prefix.
+/// Generates a name with a prefix.
 pub(super) fn generate(prefix: &str) -> Result<String, Status> {
     let token = random_token().map_err(no_randomness)?;
     let end = (0..=PREFIX_BYTES.min(prefix.len())).rev().find(|at| prefix.is_char_boundary(*at));
@@ -27,13 +27,9 @@ pub(super) fn generate(prefix: &str) -> Result<String, Status> {
     Ok(name)
 }
 
-/// What is told to whoever gives a pod, or what makes pods, a name that is no name for a host.
+/// Returns a warning if the name is not a DNS label and the kind uses it as a host name.
 pub fn name_warning(resource: &Resource, name: &str) -> Option<String> {
-    let used = match (&*resource.group, &*resource.name) {
-        ("", "pods") => "the Pod's hostname",
-        ("apps", "deployments" | "replicasets") | ("batch", "jobs" | "cronjobs") => "Pod names and hostnames",
-        _ => return None,
-    };
+    let used = resource.rules().name_use()?;
     let faults = form::label(name);
     (!faults.is_empty()).then(|| {
         format!(

@@ -1,4 +1,4 @@
-//! Patched: what a patch makes of an object, checked as if the result had been sent.
+//! Patch: applies a patch, and checks the result like the body of a PUT.
 
 use crate::custom::CustomKind;
 use crate::http::{FieldValidation, MediaType, PatchType, WriteOptions, decode_object, read_object};
@@ -9,7 +9,7 @@ use watchkeeper_wire::schema;
 
 use super::draft::Draft;
 use super::refusal::{check, fault, invalid_value, unpatchable};
-use super::revise::{check_path, revise};
+use super::revise::check_path;
 use super::{Call, Writer, Written, managed};
 
 impl Writer {
@@ -32,16 +32,15 @@ impl Writer {
             managed::track(call, old, &mut new, managers.as_ref(), &options.field_manager);
             check_path(call, &new)?;
             check_uid(call, old, &new)?;
-            revise(call, old, &mut new, options.dry_run)?;
             Ok(new)
         };
-        let mut written = self.modify(call, options.dry_run, &mut change).await?.written(call);
+        let mut written = self.modify(call, Some(call), options.dry_run, &mut change).await?.written(call);
         written.warnings.splice(0..0, warnings);
         Ok(written)
     }
 }
 
-/// 422 where a patch gives the object another uid. An update that does so is for another object: 409.
+/// 422 if a patch changes the uid. (For an update it is a 409.)
 pub(super) fn check_uid(call: &Call<'_>, old: &Draft, new: &Draft) -> Result<(), Status> {
     match new.text("uid") {
         "" => Ok(()),
@@ -53,25 +52,25 @@ pub(super) fn check_uid(call: &Call<'_>, old: &Draft, new: &Draft) -> Result<(),
     }
 }
 
-/// A patch that has been read.
+/// A decoded patch.
 pub(super) struct Patcher<'a> {
     form: Form,
     patch: &'a [u8],
     kind: &'a GroupVersionKind,
     custom: Option<&'a CustomKind>,
     validation: FieldValidation,
-    /// What strict reading has found in the patch itself.
+    /// Faults of the patch itself, from strict decoding.
     faults: Vec<String>,
 }
 
-/// An object that has been patched.
+/// A patched object.
 pub(super) struct Patched {
     pub(super) value: Value,
     pub(super) warnings: Vec<String>,
 }
 
 impl<'a> Patcher<'a> {
-    /// Reads a patch for objects of a kind: 415 for forms that the kind does not take.
+    /// Decodes a patch for objects of a kind: 415 for formats that the kind does not support.
     pub(super) fn new(
         form: PatchType,
         patch: &'a [u8],
@@ -107,24 +106,24 @@ impl<'a> Patcher<'a> {
             Form::Merge => patch::merge(object, self.document()?).map_err(refused)?,
             Form::Strategic => {
                 let message = schema::builtin().message_of(self.kind);
-                let message = message.ok_or_else(|| Status::internal_error("a kind without fields"))?;
+                let message = message.ok_or_else(|| Status::internal_error("the kind has no schema"))?;
                 patch::strategic(object, self.document()?, schema::builtin(), message).map_err(refused)?
             }
         };
         self.check(&value)
     }
 
-    /// The patch as JSON.
+    /// Returns the patch as JSON.
     fn document(&self) -> Result<Value, Status> {
         serde_json::from_slice(self.patch)
             .map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))
     }
 
-    /// Reads the result as if it had been sent.
+    /// Decodes the result like the body of a request.
     fn check(&self, value: &Value) -> Result<Patched, Status> {
         let text = value.to_string();
         let unfit = |why: &str| {
-            // A strategic patch is blamed itself, others for what they lead to.
+            // The message shows a strategic patch itself, and the result of other patches.
             let blamed = match self.form {
                 Form::Strategic => {
                     self.document().map_or_else(|_| text.clone(), |patch| patch::go_text(&patch))
@@ -139,13 +138,13 @@ impl<'a> Patcher<'a> {
             FieldValidation::Ignore => FieldValidation::Ignore,
             _ => FieldValidation::Warn,
         };
-        // What says another kind is read as that kind first.
+        // A result of another kind is decoded as that kind first.
         let text_of = |name: &str| value[name].as_str().unwrap_or_default();
         let (group, version) = text_of("apiVersion").split_once('/').unwrap_or(("", text_of("apiVersion")));
-        let said = GroupVersionKind::new(group, version, text_of("kind"));
-        if said != *self.kind && schema::builtin().message_of(&said).is_some() {
-            decode_object(text.as_bytes(), MediaType::Json, &said, lenient)
-                .map_err(|status| unfit(reason_in(&status.message, &said.kind)))?;
+        let sent_kind = GroupVersionKind::new(group, version, text_of("kind"));
+        if sent_kind != *self.kind && schema::builtin().message_of(&sent_kind).is_some() {
+            decode_object(text.as_bytes(), MediaType::Json, &sent_kind, lenient)
+                .map_err(|status| unfit(reason_in(&status.message, &sent_kind.kind)))?;
         }
         let decoded = read_object(text.as_bytes(), MediaType::Json, self.kind)
             .and_then(|sent| sent.pruned_by(self.custom).judge(lenient))
@@ -165,7 +164,7 @@ impl<'a> Patcher<'a> {
     }
 }
 
-/// Why an object could not be read, without saying again which.
+/// Returns the reason of a decoding error, without the introduction that names the kind.
 pub(super) fn reason_in<'a>(message: &'a str, kind: &str) -> &'a str {
     let introduction = format!("cannot be handled as a {kind}: ");
     message.split_once(&introduction).map_or(message, |(_, reason)| reason)

@@ -1,4 +1,4 @@
-//! Refusals: the statuses of writing that are not about one kind.
+//! Statuses that several writes share.
 
 use crate::http::NoRandomness;
 pub(super) use crate::http::unexplained;
@@ -7,35 +7,31 @@ use crate::registry::Resource;
 use crate::store::WriteError;
 use watchkeeper_core::{CauseType, Outcome, Quoted, Status, StatusCause, StatusReason};
 
-/// Why an object cannot be written that has been changed meanwhile. Scripts look for this sentence.
+/// The message of a conflict. Scripts match it.
 pub(super) const MODIFIED: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-/// A rule that a field breaks.
-pub(super) fn fault(cause: CauseType, field: &str, message: impl Into<String>) -> StatusCause {
+/// Creates a cause.
+pub(crate) fn fault(cause: CauseType, field: &str, message: impl Into<String>) -> StatusCause {
     StatusCause { cause, field: field.to_owned(), message: message.into() }
 }
 
-/// A value that breaks a rule.
-pub(super) fn invalid_value(field: &str, value: &str, why: &str) -> StatusCause {
+/// Creates a cause for an invalid value.
+pub(crate) fn invalid_value(field: &str, value: &str, why: &str) -> StatusCause {
     fault(CauseType::FieldValueInvalid, field, format!("Invalid value: {}: {why}", Quoted(value)))
 }
 
-/// 422 where there are faults.
-pub(super) fn check(resource: &Resource, name: &str, faults: Vec<StatusCause>) -> Result<(), Status> {
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(Status::invalid(&resource.group_kind(), name, faults)),
-    }
+/// 422 if there are faults.
+pub(crate) fn check(resource: &Resource, name: &str, faults: Vec<StatusCause>) -> Result<(), Status> {
+    if faults.is_empty() { Ok(()) } else { Err(Status::invalid(&resource.group_kind(), name, faults)) }
 }
 
-/// 503: the store did not answer. Whatever was asked of it can be asked again.
-pub(super) fn unavailable(error: impl std::fmt::Display) -> Status {
+/// 503: the store is unavailable. The request can be retried.
+pub(crate) fn unavailable(error: impl std::fmt::Display) -> Status {
     Status::service_unavailable(error.to_string())
 }
 
-/// A write that did not happen, or of which nobody knows whether it did: 500 where the disk took nothing, with
-/// what the disk said.
+/// Converts a failed write, or one with an unknown outcome: 500 with the error of the disk if it was not durable.
 pub(super) fn unwritten(error: &WriteError) -> Status {
     match error {
         WriteError::NotDurable(why) => Status::internal_error(format_args!("{error}: {why}")),
@@ -47,7 +43,7 @@ pub(super) fn no_randomness(error: NoRandomness) -> Status {
     Status::internal_error(error)
 }
 
-/// A patch that was refused.
+/// Converts the error of a patch.
 pub(super) fn unpatchable(error: &PatchError) -> Status {
     let (code, message) = (i32::from(error.code()), error.status_message());
     let (reason, details) = match error {
@@ -64,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_that_takes_nothing_is_an_error_of_the_server_with_what_the_disk_said() {
+    fn a_write_that_is_not_durable_is_an_internal_error_with_the_cause() {
         let full = unwritten(&WriteError::NotDurable("log-1: No space left on device".into()));
         assert_eq!((full.code, full.reason.clone()), (500, StatusReason::InternalError));
         let text = "Internal error occurred: failed to write to disk: log-1: No space left on device";

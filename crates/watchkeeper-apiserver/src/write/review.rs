@@ -4,7 +4,7 @@
 
 use crate::http::{
     AccessRules, AccessTarget, Attributes, Authenticator, Authorizer, Decision, ISSUER, ResourceAttributes,
-    TokenError, User, method_not_allowed,
+    TokenError, User,
 };
 use serde_json::{Map, Value, json};
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
@@ -13,51 +13,50 @@ use super::create::namespace_for;
 use super::refusal::fault;
 use super::{Answer, Call, Written};
 use crate::clock::now;
+use crate::rules::Review;
 
 /// Answers a review.
 pub(super) async fn answer(
+    kind: Review,
     call: &Call<'_>,
     mut body: Value,
-    user: &User,
     known: &Authenticator,
     authorizer: &dyn Authorizer,
 ) -> Result<Written, Status> {
     place(&mut body, call)?;
-    check_review(call, &body)?;
-    let status = match (&*call.resource.group, &*call.resource.name) {
-        ("authorization.k8s.io", "selfsubjectrulesreviews") => {
+    check_review(kind, call, &body)?;
+    let user = call.user;
+    let status = match kind {
+        Review::SelfSubjectRules => {
             let namespace = body["spec"]["namespace"].as_str().unwrap_or_default();
             rules_status(&authorizer.rules(user, namespace).await)
         }
-        ("authorization.k8s.io", "selfsubjectaccessreviews") => {
-            access_status(authorizer, user, &body["spec"]).await
-        }
-        ("authorization.k8s.io", _) => {
+        Review::SelfSubjectAccess => access_status(authorizer, user, &body["spec"]).await,
+        Review::SubjectAccess | Review::LocalSubjectAccess => {
             access_status(authorizer, &reviewed_user(&body["spec"]), &body["spec"]).await
         }
-        ("authentication.k8s.io", "selfsubjectreviews") => json!({"userInfo": user_info(user)}),
-        ("authentication.k8s.io", "tokenreviews") => {
+        Review::SelfSubject => json!({"userInfo": user_info(user)}),
+        Review::Token => {
             let token = body["spec"]["token"].as_str().unwrap_or_default();
             if token.is_empty() {
                 return Err(Status::bad_request("token is required for TokenReview in authentication"));
             }
             token_status(known.authenticate_token(token).await, &body["spec"]["audiences"])
         }
-        _ => return Err(method_not_allowed()),
     };
     let mut answer = answered(body, call, status);
-    match &*call.resource.name {
-        "selfsubjectrulesreviews" => answer["spec"] = json!({}), // which namespace was asked about is not said
-        "selfsubjectreviews" => answer["metadata"] = json!({"creationTimestamp": now().to_string()}),
+    match kind {
+        Review::SelfSubjectRules => answer["spec"] = json!({}), // kube-apiserver omits the namespace
+        Review::SelfSubject => answer["metadata"] = json!({"creationTimestamp": now().to_string()}),
         _ => {}
     }
     Ok(Written::new(201, Answer::Value(answer)))
 }
 
-/// A review that is in a namespace is in that of the path.
+/// Sets the namespace of a review to that of the path.
 fn place(body: &mut Value, call: &Call<'_>) -> Result<(), Status> {
-    let said = body["metadata"]["namespace"].as_str().unwrap_or_default();
-    let namespace = namespace_for(said, call)?;
+    let given = body["metadata"]["namespace"].as_str().unwrap_or_default();
+    let namespace = namespace_for(given, call)?;
     if let (Some(namespace), Some(fields)) = (namespace, body.as_object_mut()) {
         let metadata = fields.entry("metadata").or_insert(Value::Null);
         if metadata.is_null() {
@@ -70,13 +69,13 @@ fn place(body: &mut Value, call: &Call<'_>) -> Result<(), Status> {
     Ok(())
 }
 
-/// What is asked must be one question, and about somebody.
-fn check_review(call: &Call<'_>, body: &Value) -> Result<(), Status> {
-    let (spec, name) = (&body["spec"], &*call.resource.name);
-    if name == "selfsubjectrulesreviews" && spec["namespace"].as_str().unwrap_or_default().is_empty() {
+/// Validates a review: one question, about somebody.
+fn check_review(kind: Review, call: &Call<'_>, body: &Value) -> Result<(), Status> {
+    let spec = &body["spec"];
+    if kind == Review::SelfSubjectRules && spec["namespace"].as_str().unwrap_or_default().is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
-    if !name.ends_with("subjectaccessreviews") {
+    if !matches!(kind, Review::SubjectAccess | Review::LocalSubjectAccess | Review::SelfSubjectAccess) {
         return Ok(());
     }
     let invalid = |field: &str, value: &str, why: &str| {
@@ -85,19 +84,20 @@ fn check_review(call: &Call<'_>, body: &Value) -> Result<(), Status> {
     let mut faults = Vec::new();
     let (resource, path) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let shown = match path.is_null() {
-        true => "null".to_owned(),
-        false => json!({"Path": text(&path["path"]), "Verb": text(&path["verb"])}).to_string(),
+    let shown = if path.is_null() {
+        "null".to_owned()
+    } else {
+        json!({"Path": text(&path["path"]), "Verb": text(&path["verb"])}).to_string()
     };
     if resource.is_null() == path.is_null() {
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
         faults.push(invalid("spec", &shown, why));
     }
     let is_nobody = text(&spec["user"]).is_empty() && spec["groups"].as_array().is_none_or(Vec::is_empty);
-    if !name.starts_with("self") && is_nobody {
+    if kind != Review::SelfSubjectAccess && is_nobody {
         faults.push(invalid("spec.user", "\"\"", "at least one of user or group must be specified"));
     }
-    let is_local = name.starts_with("local");
+    let is_local = kind == Review::LocalSubjectAccess;
     let metadata = body["metadata"].as_object().cloned().unwrap_or_default();
     if metadata.iter().any(|(key, value)| !(value.is_null() || is_local && key == "namespace")) {
         let why = if is_local { "must be empty except for namespace" } else { "must be empty" };
@@ -105,15 +105,15 @@ fn check_review(call: &Call<'_>, body: &Value) -> Result<(), Status> {
     }
     if is_local && !resource.is_null() && text(&resource["namespace"]) != text(&body["metadata"]["namespace"])
     {
-        let said = Quoted(&text(&resource["namespace"])).to_string();
-        faults.push(invalid("spec.resourceAttributes.namespace", &said, "must match metadata.namespace"));
+        let given = Quoted(&text(&resource["namespace"])).to_string();
+        faults.push(invalid("spec.resourceAttributes.namespace", &given, "must match metadata.namespace"));
     }
     if is_local && !path.is_null() {
         faults.push(invalid("spec.nonResourceAttributes", &shown, "disallowed on this kind of request"));
     }
     match faults.is_empty() {
         true => Ok(()),
-        // The real server does not say the kind here.
+        // kube-apiserver omits the kind here.
         false => {
             let group = call.resource.group.to_string();
             Err(Status::invalid(&GroupKind { group, kind: String::new() }, "", faults))
@@ -121,7 +121,7 @@ fn check_review(call: &Call<'_>, body: &Value) -> Result<(), Status> {
     }
 }
 
-/// Whose a token is, if it is for one of these, or for this server where nobody is named.
+/// Returns the status of a token review; without audiences, the token must be for this server.
 fn token_status(found: Result<(User, Vec<String>), TokenError>, asked: &Value) -> Value {
     let asked: Vec<&str> = asked.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let asked = if asked.is_empty() { vec![ISSUER] } else { asked };
@@ -209,7 +209,7 @@ fn user_info(user: &User) -> Value {
     info
 }
 
-/// What was asked, with its answer.
+/// Returns the review with its status.
 fn answered(body: Value, call: &Call<'_>, status: Value) -> Value {
     let mut fields = match body {
         Value::Object(fields) => fields,

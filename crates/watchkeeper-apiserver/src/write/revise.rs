@@ -1,22 +1,22 @@
-//! Revise: what an update may change, and what it may not.
+//! Revise: completes and validates an object that replaces another.
 
 use crate::registry::Resource;
 use crate::validate;
-use serde_json::Value;
 use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
+use super::Call;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, check, fault, invalid_value, unexplained};
-use super::{Call, namespace, pod, prepare, strategy};
+use crate::rules::Update;
 
-/// Whether objects of this resource are updated at this endpoint, as a whole or in part.
+/// Returns whether objects of this resource are updated at this endpoint.
 pub(super) fn is_endpoint(resource: &Resource, subresource: Option<&str>) -> bool {
     let Some(name) = subresource else { return true };
     resource.subresource(name).is_some()
         && matches!(name, "status" | "finalize" | "ephemeralcontainers" | "resize" | "approval")
 }
 
-/// 400 where an object that was sent is not the one of the path.
+/// 400 if the object is not the one of the path.
 pub(super) fn check_path(call: &Call<'_>, new: &Draft) -> Result<(), Status> {
     let (path, name) = (call.name.unwrap_or_default(), new.text("name"));
     if name.is_empty() {
@@ -31,14 +31,14 @@ pub(super) fn check_path(call: &Call<'_>, new: &Draft) -> Result<(), Status> {
     }
     match (call.namespace.unwrap_or_default(), new.text("namespace")) {
         (_, "") | ("", _) => Ok(()),
-        (path, said) if path == said => Ok(()),
+        (path, given) if path == given => Ok(()),
         _ => Err(Status::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         )),
     }
 }
 
-/// 409 where an update was made for another object, or for another version of it.
+/// 409 if the update is for another object, or for another version of it.
 pub(super) fn check_versions(call: &Call<'_>, old: &Draft, new: &Draft, dry_run: bool) -> Result<(), Status> {
     let (uid, version) = (new.text("uid"), new.text("resourceVersion"));
     if !uid.is_empty() && uid != old.text("uid") {
@@ -50,81 +50,53 @@ pub(super) fn check_versions(call: &Call<'_>, old: &Draft, new: &Draft, dry_run:
     Err(call.conflict(MODIFIED))
 }
 
-/// 500 where a version is none.
+/// 500 if the resource version is not a number.
 pub(super) fn parse_version(text: &str) -> Result<u64, Status> {
     let invalid = |_| unexplained(format!("strconv.ParseUint: parsing {}: invalid syntax", Quoted(text)));
     text.parse::<u64>().map_err(invalid)
 }
 
-/// 409: the object of that name is another one.
-pub(super) fn wrong_uid(call: &Call<'_>, said: &str, uid: &str, dry_run: bool) -> Status {
-    let of_group = format!("{}/{}", call.resource.group, call.resource.name);
-    let prefix = match (&*call.resource.group, &*call.resource.name) {
-        _ if strategy::is_custom(call.resource) => &*of_group,
-        ("apiextensions.k8s.io", _) => &*of_group,
-        ("", "endpoints") => "services/endpoints",
-        ("", "nodes") => "minions",
-        ("", "services") => "services/specs",
-        (_, name) => name,
-    };
-    // A dry run does not get as far as to where objects are kept.
+/// 409: the object with this name has another uid.
+pub(super) fn wrong_uid(call: &Call<'_>, given: &str, uid: &str, dry_run: bool) -> Status {
+    let prefix = call.resource.rules().storage_prefix(call.resource);
+    // A dry run does not reach the storage of kube-apiserver.
     let root = if dry_run { "" } else { "/registry" };
-    let place = [Some(root), Some(prefix), call.namespace, call.name];
+    let place = [Some(root), Some(&*prefix), call.namespace, call.name];
     let place: Vec<&str> = place.into_iter().flatten().collect();
     call.conflict(format_args!(
         "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
-         Precondition failed: UID in precondition: {said}, UID in object meta: {uid}",
+         Precondition failed: UID in precondition: {given}, UID in object meta: {uid}",
         place.join("/"),
     ))
 }
 
-/// Makes of what was sent what is stored next: parts that this endpoint does not write are as they were.
+/// Completes and validates `new`: parts that the endpoint does not write are taken from `old`.
 pub(super) fn revise(call: &Call<'_>, old: &Draft, new: &mut Draft, dry_run: bool) -> Result<(), Status> {
-    let resource = call.resource;
+    let (resource, rules) = (call.resource, call.resource.rules());
     check_versions(call, old, new, dry_run)?;
-    if matches!(new.text("resourceVersion"), "" | "0") && strategy::needs_version(resource) {
+    if matches!(new.text("resourceVersion"), "" | "0") && !rules.allow_unconditional_update() {
         let message = "Invalid value: 0: must be specified for an update";
         let fault = fault(CauseType::FieldValueInvalid, "metadata.resourceVersion", message);
-        // Here, and only here, the real server says the resource for the kind.
+        // Here, and only here, kube-apiserver has the resource in place of the kind.
         let kind = GroupKind { group: resource.group.to_string(), kind: resource.name.to_string() };
         return Err(Status::invalid(&kind, old.text("name"), vec![fault]));
     }
     let mut faults = Vec::new();
-    if let Some(said) =
-        Some(new.text("deletionTimestamp")).filter(|said| !said.is_empty() && !old.is_being_deleted())
+    if let Some(given) =
+        Some(new.text("deletionTimestamp")).filter(|given| !given.is_empty() && !old.is_being_deleted())
     {
-        faults.push(invalid_value("metadata.deletionTimestamp", said, "field is immutable"));
+        faults.push(invalid_value("metadata.deletionTimestamp", given, "field is immutable"));
     }
     keep_parts(call, old, new);
     keep_metadata(call, old, new);
-    if call.is("", "namespaces") {
-        namespace::label(new);
-    }
-    if call.subresource.is_none() {
-        prepare::revise(call, old, new);
-    }
-    if call.is("", "pods") {
-        pod::keep_quality(old, new);
-    }
-    if call.is("", "pods") && call.subresource == Some("resize") {
-        faults.extend(pod::resize_fault(old, new));
+    rules.prepare_for_update(call.subresource, old, new);
+    if call.subresource == Some("resize") {
+        faults.extend(rules.validate_resize(old, new));
     }
     faults.extend(validate::changed_object(resource, call.subresource, old.fields(), new.fields()));
     check(resource, old.text("name"), faults)?;
-    // Deployments hand their annotations down to what they make, so they count them.
-    let is_annotated = call.is("apps", "deployments")
-        && call.subresource.is_none()
-        && old.meta("annotations") != new.meta("annotations");
-    let is_labelled =
-        call.is("discovery.k8s.io", "endpointslices") && old.meta("labels") != new.meta("labels");
-    // A custom kind whose status is not written apart counts it, too.
-    let counts_status = strategy::is_custom(resource) && !strategy::has_status(resource);
-    let is_changed = match counts_status {
-        true => !old.content().eq(new.content()),
-        false => is_annotated || is_labelled || !old.wanted().eq(new.wanted()),
-    };
-    // The generation of a priority class is that of its beginning.
-    if resource.counts_generation && is_changed && !call.is("scheduling.k8s.io", "priorityclasses") {
+    let update = Update { resource, subresource: call.subresource };
+    if resource.counts_generation && rules.is_new_generation(update, old, new) {
         new.set_meta("generation", Some((old.generation().saturating_add(1)).into()));
     }
     Ok(())
@@ -135,20 +107,12 @@ fn keep_parts(call: &Call<'_>, old: &Draft, new: &mut Draft) {
         Some("status" | "approval") => new.take_all_but("status", old),
         Some("ephemeralcontainers") => keep_but(old, new, "ephemeralContainers"),
         Some("resize") => keep_but(old, new, "containers"),
-        _ if strategy::has_status(call.resource) => new.set_part("status", old.part("status").cloned()),
+        _ if call.resource.has_status() => new.set_part("status", old.part("status").cloned()),
         _ => {}
-    }
-    if call.is("", "pods") && call.subresource == Some("status") {
-        let quality = |draft: &Draft| draft.part("status").and_then(|status| status.get("qosClass").cloned());
-        new.set_in("status", "qosClass", quality(new).or_else(|| quality(old)));
-    }
-    if call.is("", "namespaces") && call.subresource.is_none() {
-        let finalizers = old.part("spec").and_then(|spec| spec.get("finalizers")).cloned();
-        new.set_in("spec", "finalizers", finalizers);
     }
 }
 
-/// Takes everything from the old object but one field of the spec.
+/// Takes everything but one field of the spec from `old`.
 fn keep_but(old: &Draft, new: &mut Draft, field: &str) {
     let value = new.part("spec").and_then(|spec| spec.get(field)).cloned();
     new.take_all_but("", old);
@@ -166,30 +130,13 @@ fn keep_metadata(call: &Call<'_>, old: &Draft, new: &mut Draft) {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ];
-    let with_status: &[&str] = match (call.subresource, &*call.resource.group, &*call.resource.name) {
-        (Some("status"), "apps", "deployments") => &["labels"],
-        (Some("status"), "", "pods") => &["ownerReferences"],
-        (Some("ephemeralcontainers" | "resize"), ..) => {
-            &["labels", "annotations", "finalizers", "ownerReferences"]
-        }
-        // Of a custom resource, only the status is written there.
-        (Some("status"), ..) if strategy::is_custom(call.resource) => {
-            &["labels", "annotations", "finalizers", "ownerReferences"]
-        }
-        _ => &[],
-    };
-    for name in fixed.iter().chain(with_status) {
+    let below = call.subresource.map(|name| call.resource.rules().fixed_metadata(name)).unwrap_or_default();
+    for name in fixed.iter().chain(below) {
         new.set_meta(name, old.meta(name).cloned());
     }
 }
 
-/// Whether nothing holds an object any more that is being deleted: the update is then its end.
-pub(super) fn is_over(call: &Call<'_>, draft: &Draft) -> bool {
-    let grace = draft.meta("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or_default();
-    draft.is_being_deleted()
-        && draft.finalizers().is_empty()
-        && match call.is("", "namespaces") {
-            true => draft.spec_finalizers().is_empty(),
-            false => grace == 0,
-        }
+/// Returns whether the update removes an object that is being deleted.
+pub(super) fn is_removed(call: &Call<'_>, draft: &Draft) -> bool {
+    draft.is_being_deleted() && draft.finalizers().is_empty() && call.resource.rules().is_finished(draft)
 }

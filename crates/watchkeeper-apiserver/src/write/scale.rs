@@ -1,4 +1,4 @@
-//! Scale: how many replicas an object wants and has, whatever its kind.
+//! Scale: the `scale` subresource.
 
 use crate::apply::{FieldSet, Managers, Reset, Subject, Writing, managers_of_object, managers_of_scale};
 use crate::custom::ReplicaPaths;
@@ -13,18 +13,18 @@ use super::applied::Configuration;
 use super::draft::Draft;
 use super::patched::Patcher;
 use super::refusal::{fault, unexplained};
-use super::revise::{check_path, revise};
+use super::revise::check_path;
 use super::{Answer, Call, Writer, Written, managed};
 use crate::clock::now;
 
-/// The `Scale` of an object (with or without its type).
+/// Returns the `Scale` of an object (with or without its type).
 ///
 /// # Errors
-/// 404 where its kind has none; 500 where a custom object does not say how many replicas it wants.
+/// 404 if its kind has none; 500 if a custom object does not set its replicas.
 pub fn scale_of(resource: &Resource, object: &Value) -> Result<Value, Status> {
     resource.subresource("scale").ok_or_else(no_such_resource)?;
     let Some(replicas) = replicas(resource) else {
-        // What the kinds default to is 1.
+        // The default of all kinds.
         let wanted = object["spec"]["replicas"].as_i64().unwrap_or(1);
         let mut status = json!({"replicas": object["status"]["replicas"].as_i64().unwrap_or_default()});
         let selector = selector_text(&object["spec"]["selector"], &resource.group);
@@ -40,7 +40,7 @@ pub fn scale_of(resource: &Resource, object: &Value) -> Result<Value, Status> {
     Ok(written(object, wanted, &replicas.status(object).map_err(unexplained)?))
 }
 
-/// The scale of an object that is about to be written: a custom object may not say yet how many it wants.
+/// Returns the scale of an object that is about to be written: a custom object may lack its replicas.
 fn scale_to_write(resource: &Resource, object: &Value) -> Result<Value, Status> {
     match replicas(resource) {
         Some(replicas) if replicas.wanted(object).map_err(unexplained)?.is_none() => {
@@ -84,7 +84,7 @@ fn selector_text(selector: &Value, group: &str) -> String {
     selector.map(|it| it.to_string()).unwrap_or_default()
 }
 
-/// A scale, and who owns its fields.
+/// A scale, and its managers.
 type Managed = (Value, Managers);
 
 impl Writer {
@@ -152,8 +152,8 @@ impl Writer {
             let scale = scale_to_write(resource, &old.typed(resource))?;
             let managers = managed::managers_of(old);
             let (scale, of_scale) = change((scale, managers_of_scale(&managers, &api_version, &path)))?;
-            let said = Draft::read(json!({"metadata": scale["metadata"]}), resource)?;
-            check_path(call, &said)?;
+            let sent = Draft::read(json!({"metadata": scale["metadata"]}), resource)?;
+            check_path(call, &sent)?;
             let wanted = scale["spec"]["replicas"].as_i64().unwrap_or_default();
             match replicas(resource) {
                 Some(replicas) if wanted == i64::from(i32::MIN) => {
@@ -162,23 +162,22 @@ impl Writer {
                         "the spec replicas field {path} cannot be empty"
                     )));
                 }
-                Some(_) => {} // its definition says what is too few
+                Some(_) => {} // validated by its definition
                 None => check_replicas(call.name.unwrap_or_default(), wanted)?,
             }
             let mut new = old.clone();
             for name in ["uid", "resourceVersion"] {
-                let said = said.meta(name).filter(|value| **value != "0").cloned();
-                new.set_meta(name, said.or_else(|| old.meta(name).cloned()));
+                let sent = sent.meta(name).filter(|value| **value != "0").cloned();
+                new.set_meta(name, sent.or_else(|| old.meta(name).cloned()));
             }
             match replicas(resource) {
                 Some(replicas) => new.change(|fields| replicas.set_wanted(fields, wanted)),
                 None => new.set_in("spec", "replicas", Some(wanted.into())),
             }
             managed::set_managers(&mut new, &managers_of_object(&managers, &of_scale, &api_version, &path));
-            revise(&whole, old, &mut new, dry_run)?;
             Ok(new)
         };
-        let modified = self.modify(call, dry_run, &mut rescale).await?;
+        let modified = self.modify(call, Some(&whole), dry_run, &mut rescale).await?;
         let draft = match &modified.stored {
             Some(stored) => Draft::shown(stored, resource)?,
             None => modified.draft,
@@ -192,7 +191,7 @@ fn scale_kind() -> GroupVersionKind {
     GroupVersionKind::new("autoscaling", "v1", "Scale")
 }
 
-/// What scales are to their managers: all of a scale is written at its endpoint.
+/// Returns the subject of scales: their endpoint writes all fields.
 fn subject() -> Subject {
     Subject::new(scale_kind(), Some("scale"), Reset::But(FieldSet::default()))
 }
@@ -201,7 +200,7 @@ fn track(before: &Value, after: &Value, managers: Managers, options: &WriteOptio
     subject().update(before, after, managers, Writing { manager: &options.field_manager, now: now() })
 }
 
-/// 422 where fewer than none are wanted.
+/// 422 if the replicas are negative.
 fn check_replicas(name: &str, wanted: i64) -> Result<(), Status> {
     match wanted {
         replicas if replicas >= 0 => Ok(()),

@@ -1,4 +1,4 @@
-//! Tokens of service accounts: `serviceaccounts/NAME/token`.
+//! Service account tokens: `serviceaccounts/NAME/token`.
 
 use crate::http::{Account, ISSUER, WriteOptions, method_not_allowed};
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use super::refusal::{fault, invalid_value, no_randomness, unavailable};
 use super::{Answer, Call, Writer, Written};
 use crate::clock::now;
 
-/// How long a token lasts that does not say, and at least and at most.
+/// Default, minimum and maximum lifetime of a token, in seconds.
 const SECONDS: i64 = 3600;
 const FEWEST_SECONDS: i64 = 600;
 const MOST_SECONDS: i64 = 1 << 32;
 
 impl Writer {
-    /// Issues a token. What it is bound to is not looked at.
+    /// Issues a token. The bound object is not checked.
     pub(super) async fn request_token(
         &self,
         call: &Call<'_>,
@@ -23,14 +23,14 @@ impl Writer {
     ) -> Result<Written, Status> {
         let issuer = self.authenticator.token_issuer().ok_or_else(method_not_allowed)?;
         let (name, namespace) = (call.required_name()?, call.namespace.unwrap_or_default());
-        for (field, said, wanted) in [
+        for (field, given, wanted) in [
             ("name", &body["metadata"]["name"], name),
             ("namespace", &body["metadata"]["namespace"], namespace),
         ] {
-            let said = said.as_str().filter(|said| !said.is_empty() && *said != wanted);
-            if let Some(said) = said {
+            let given = given.as_str().filter(|given| !given.is_empty() && *given != wanted);
+            if let Some(given) = given {
                 let why = format!("must match the service account {field} if specified");
-                return Err(refused(name, invalid_value(&format!("metadata.{field}"), said, &why)));
+                return Err(refused(name, invalid_value(&format!("metadata.{field}"), given, &why)));
             }
         }
         let found = self.store.get(&call.collection()?, &call.key()?).await.map_err(unavailable)?;
@@ -45,17 +45,18 @@ impl Writer {
             let message = format!("Invalid value: {seconds}: {why}");
             return Err(refused("", fault(CauseType::FieldValueInvalid, "spec.expirationSeconds", message)));
         }
-        let said = body["spec"]["audiences"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let mut audiences: Vec<String> = said.map(str::to_owned).collect();
+        let given = body["spec"]["audiences"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let mut audiences: Vec<String> = given.map(str::to_owned).collect();
         if audiences.is_empty() {
             audiences.push(ISSUER.to_owned());
         }
         let account = Account { namespace: namespace.to_owned(), name: name.to_owned(), uid };
         let made = now();
         let end = Timestamp { seconds: made.seconds.saturating_add(seconds), ..made };
-        let token = match options.dry_run {
-            true => String::new(),
-            false => issuer.issue(&account, &audiences, seconds.unsigned_abs()).map_err(no_randomness)?,
+        let token = if options.dry_run {
+            String::new()
+        } else {
+            issuer.issue(&account, &audiences, seconds.unsigned_abs()).map_err(no_randomness)?
         };
         let bound = body["spec"].get("boundObjectRef").cloned().unwrap_or_default();
         Ok(Written::new(

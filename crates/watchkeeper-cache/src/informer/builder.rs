@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use watchkeeper_core::ListWatch;
+use watchkeeper_core::{Collection, ListWatch};
 use watchkeeper_wire::Kind;
 
 use super::exit::OnExit;
@@ -33,6 +33,7 @@ use crate::store::{Store, Writer};
 #[must_use]
 pub struct InformerBuilder {
     kind: Kind,
+    collection: Option<Collection>,
     store: Store,
     reflector: Reflector<Writer>,
     resync: Resync,
@@ -44,7 +45,7 @@ impl InformerBuilder {
         let (store, writer) = Store::new();
         let writer = if source.is_ordered() { writer } else { writer.unordered() };
         let reflector = Reflector::new(source, writer).name(kind.name().to_string());
-        Self { kind, store, reflector, resync: Resync::Default, on_exit: None }
+        Self { kind, collection: None, store, reflector, resync: Resync::Default, on_exit: None }
     }
 
     /// Sets the resync period of subscriptions that do not set their own; never by default.
@@ -59,6 +60,11 @@ impl InformerBuilder {
         self
     }
 
+    pub(super) fn collection(mut self, collection: Collection) -> Self {
+        self.collection = Some(collection);
+        self
+    }
+
     pub(super) fn on_exit(mut self, on_exit: OnExit) -> Self {
         self.on_exit = Some(on_exit);
         self
@@ -66,12 +72,13 @@ impl InformerBuilder {
 
     /// Creates the informer. Sends no request.
     pub fn build(self) -> Informer {
-        let Self { kind, store, reflector, resync, on_exit } = self;
+        let Self { kind, collection, store, reflector, resync, on_exit } = self;
         let life = Arc::new(Life::new());
         Informer {
             shared: Arc::new(Shared {
                 name: reflector.called().to_owned(),
                 kind,
+                collection,
                 store: store.kept_by(life.clone()),
                 progress: reflector.progress(),
                 reconnect: reflector.reconnect(),

@@ -127,6 +127,7 @@ impl InformerFactory {
         };
         let (factory, exited) = (Arc::downgrade(&self.shared), collection.clone());
         Informer::builder(collection.kind().into(), source)
+            .collection(collection.clone())
             .configure(configure)
             .resync(settings.resync(collection))
             .on_exit(Box::new(move |reason| remove_exited(&factory, exited, id, reason)))

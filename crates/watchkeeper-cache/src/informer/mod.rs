@@ -20,7 +20,7 @@ mod not_ready;
 use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
-use watchkeeper_core::{ListWatch, Object};
+use watchkeeper_core::{Collection, ListWatch, Object};
 use watchkeeper_wire::Kind;
 
 use crate::handler::{Filter, RawEvents, Resync, Subscription, SubscriptionOptions};
@@ -95,6 +95,7 @@ pub struct Informer {
 struct Shared {
     name: String,
     kind: Kind,
+    collection: Option<Collection>,
     store: Store,
     progress: watch::Receiver<Progress>,
     reconnect: Arc<Notify>,
@@ -243,6 +244,11 @@ impl Informer {
     /// Returns the kind of the objects.
     pub fn kind(&self) -> &Kind {
         &self.shared.kind
+    }
+
+    /// Returns the collection that the informer watches; `None` for an informer that was not created by a factory.
+    pub fn collection(&self) -> Option<&Collection> {
+        self.shared.collection.as_ref()
     }
 
     /// Returns the store of encoded objects.

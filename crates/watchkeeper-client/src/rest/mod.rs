@@ -18,6 +18,7 @@
 mod call;
 mod content;
 mod error;
+mod observe;
 mod path;
 mod rate_limiter;
 mod request;
@@ -35,6 +36,7 @@ use crate::Transport;
 
 pub use content::{Content, MediaType, Shape};
 pub use error::{InvalidRequest, RequestError};
+pub use observe::{WrittenObject, observe_writes};
 pub use rate_limiter::RateLimiter;
 pub use request::{PatchKind, Request};
 pub use response::Response;

@@ -238,6 +238,10 @@ impl Request {
         template
     }
 
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.query.iter().any(|(name, _)| name == "dryRun")
+    }
+
     pub(super) fn method(&self) -> &Method {
         &self.method
     }

@@ -12,7 +12,7 @@ use super::content::{MediaType, encode};
 use super::request::{Payload, Request};
 use super::response::{Response, status_for};
 use super::retry::{Attempt, MAX_RETRY_AFTER, Use, retry_after, retry_delay};
-use super::{InvalidRequest, RequestError, warning};
+use super::{InvalidRequest, RequestError, observe, warning};
 use crate::transport::{Body, BodyBuffer, TransportError, Upgrade, Upgraded};
 
 /// Maximum number of bytes read from an error response; a Status is never longer.
@@ -58,7 +58,11 @@ impl Request {
     /// # Errors
     /// If there is no response, the server returned an error, or the response is too large (`rest.R6`).
     pub async fn send(self) -> Result<Response, RequestError> {
-        self.receive(BodyBuffer::default()).await
+        let is_write = self.method() != http::Method::GET && !self.is_dry_run();
+        let resource = if is_write { self.group_resource() } else { None };
+        let response = self.receive(BodyBuffer::default()).await?;
+        observe::notify(resource, &response);
+        Ok(response)
     }
 
     /// Sends the request and passes the response to a receiver.

@@ -1,8 +1,8 @@
-//! Bounds: how many pods there may be, and how many there must be.
+//! Bounds: the maximum number of pods and the minimum number of available ones during a rollout.
 
 use crate::view::Deployment;
 
-/// Of one deployment.
+/// The bounds of one deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub(super) desired: i64,
@@ -21,18 +21,18 @@ impl Bounds {
         let surge = rolling.max_surge.as_ref().map_or(0, |surge| surge.of(replicas, true).into());
         let unavailable =
             rolling.max_unavailable.as_ref().map_or(0, |number| number.of(replicas, false).into());
-        // What is rounded down may be nothing: with no surge either, nothing could ever move.
+        // Rounding down may give 0; without surge either, the rollout could never advance.
         let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };
         Self { desired, surge, unavailable: unavailable.min(desired) }
     }
 
-    /// There may be so many.
-    pub(super) fn most(&self) -> i64 {
+    /// Returns the maximum number of pods.
+    pub(super) fn max(&self) -> i64 {
         self.desired + self.surge
     }
 
-    /// So many must serve.
-    pub(super) fn least(&self) -> i64 {
+    /// Returns the minimum number of available pods.
+    pub(super) fn min_available(&self) -> i64 {
         self.desired - self.unavailable
     }
 }
@@ -43,7 +43,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn bounds_are_rounded_so_that_something_can_move() {
+    fn rounding_never_blocks_a_rollout() {
         let cases = [
             (10, json!("25%"), json!("25%"), (3, 2)),
             (10, json!(3), json!(2), (3, 2)),

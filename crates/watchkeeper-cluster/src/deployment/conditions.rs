@@ -1,4 +1,4 @@
-//! Conditions: what is known of a deployment in one respect, and since when.
+//! Conditions of a deployment.
 
 use watchkeeper_core::Timestamp;
 
@@ -8,12 +8,12 @@ pub(super) const AVAILABLE: &str = "Available";
 pub(super) const PROGRESSING: &str = "Progressing";
 pub(super) const REPLICA_FAILURE: &str = "ReplicaFailure";
 
-/// Reasons.
+/// Condition reasons.
 pub(super) const NEW_AVAILABLE: &str = "NewReplicaSetAvailable";
 pub(super) const TIMED_OUT: &str = "ProgressDeadlineExceeded";
 pub(super) const PAUSED: &str = "DeploymentPaused";
 
-/// One that is so from now on.
+/// Returns a condition that changes now.
 pub(super) fn condition(
     kind: &str,
     status: &str,
@@ -35,7 +35,8 @@ pub(super) fn find<'a>(all: &'a [DeploymentCondition], kind: &str) -> Option<&'a
     all.iter().find(|condition| condition.kind == kind)
 }
 
-/// Says it, unless the same was said for the same reason. What was so before stays so since then.
+/// Sets a condition, unless status and reason are unchanged. Keeps the transition time if the status is
+/// unchanged.
 pub(super) fn set(all: &mut Vec<DeploymentCondition>, mut condition: DeploymentCondition) {
     if let Some(current) = find(all, &condition.kind)
         && current.status == condition.status
@@ -58,19 +59,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_condition_says_since_when_it_is_so() {
+    fn setting_a_condition_keeps_its_transition_time() {
         let at = |text: &str| text.parse().unwrap();
-        let say = |status, reason, when| condition("Progressing", status, reason, String::new(), at(when));
+        let progressing =
+            |status, reason, when| condition("Progressing", status, reason, String::new(), at(when));
         let mut all = vec![condition("Available", "True", "", String::new(), at("2026-01-01T00:00:00Z"))];
-        set(&mut all, say("True", "NewReplicaSetCreated", "2026-01-01T00:00:01Z"));
-        set(&mut all, say("True", "NewReplicaSetCreated", "2026-01-01T00:00:02Z"));
-        assert_eq!(all[1].last_update_time.as_deref(), Some("2026-01-01T00:00:01Z"), "nothing new");
-        set(&mut all, say("True", "ReplicaSetUpdated", "2026-01-01T00:00:03Z"));
+        set(&mut all, progressing("True", "NewReplicaSetCreated", "2026-01-01T00:00:01Z"));
+        set(&mut all, progressing("True", "NewReplicaSetCreated", "2026-01-01T00:00:02Z"));
+        assert_eq!(all[1].last_update_time.as_deref(), Some("2026-01-01T00:00:01Z"), "unchanged");
+        set(&mut all, progressing("True", "ReplicaSetUpdated", "2026-01-01T00:00:03Z"));
         let times = |all: &[DeploymentCondition]| {
             (all[1].last_update_time.clone().unwrap(), all[1].last_transition_time.clone().unwrap())
         };
         assert_eq!(times(&all), ("2026-01-01T00:00:03Z".to_owned(), "2026-01-01T00:00:01Z".to_owned()));
-        set(&mut all, say("False", TIMED_OUT, "2026-01-01T00:00:04Z"));
+        set(&mut all, progressing("False", TIMED_OUT, "2026-01-01T00:00:04Z"));
         assert_eq!(times(&all), ("2026-01-01T00:00:04Z".to_owned(), "2026-01-01T00:00:04Z".to_owned()));
         remove(&mut all, "Available");
         assert_eq!(all.len(), 1);

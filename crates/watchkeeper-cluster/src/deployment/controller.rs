@@ -1,57 +1,58 @@
-//! What is done for a deployment.
+//! The deployment controller.
 
 use watchkeeper_cache::Reader;
-use watchkeeper_controller::{Action, Failure, Reconcile, Request};
+use watchkeeper_controller::events::{EventApi, EventRecorder};
+use watchkeeper_controller::{Action, Error, Request};
 use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::revision::REVISION;
 use super::rollout::{Halt, Rollout};
-use super::status::next_look;
+use super::status::next_check;
 use crate::claim::Claim;
-use crate::plane::Plane;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
-use crate::telling::Telling;
+use crate::updater::ObjectUpdater;
 use crate::view::{Deployment, Pod, ReplicaSet};
-use crate::whole::Whole;
 
 pub(super) struct Deployments {
     deployments: Reader<Deployment>,
     sets: Reader<ReplicaSet>,
     pub(super) pods: Reader<Pod>,
-    whole: Whole,
-    pub(super) whole_sets: Whole,
-    pub(super) telling: Telling,
+    updater: ObjectUpdater,
+    pub(super) set_updater: ObjectUpdater,
+    pub(super) recorder: EventRecorder,
 }
 
 impl Deployments {
-    pub(super) fn new(plane: &mut Plane) -> Self {
+    pub(super) fn new(context: &mut ControllerContext) -> Self {
         Self {
-            deployments: plane.reader(DEPLOYMENTS),
-            sets: plane.reader(REPLICA_SETS),
-            pods: plane.reader(PODS),
-            whole: Whole::new(plane, DEPLOYMENTS),
-            whole_sets: Whole::new(plane, REPLICA_SETS),
-            telling: Telling::start(plane, "deployment-controller", DEPLOYMENTS),
+            deployments: context.reader(DEPLOYMENTS),
+            sets: context.reader(REPLICA_SETS),
+            pods: context.reader(PODS),
+            updater: ObjectUpdater::new(context, DEPLOYMENTS),
+            set_updater: ObjectUpdater::new(context, REPLICA_SETS),
+            recorder: context.recorder("deployment-controller", EventApi::Core),
         }
     }
 }
 
 impl Reconcile for Deployments {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(before) = self.deployments.get(request.key())? else { return Ok(Action::Done) };
-        let Some(selector) = before.selector() else { return Ok(Action::Done) };
-        let sets = self.claim(&request, &before, &selector).await?;
-        let mut rollout = Rollout::new(self, &request, Deployment::clone(&before), sets);
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
+        let Some(before) = self.deployments.get(request.key())? else {
+            return Ok(Action::await_change());
+        };
+        let Some(selector) = before.selector() else { return Ok(Action::await_change()) };
+        let sets = self.claim(&before, &selector).await?;
+        let mut rollout = Rollout::new(self, Deployment::clone(&before), sets);
         let outcome = rollout.run().await;
         let after = rollout.deployment;
-        self.write(&request, &before, &after).await?;
+        self.write(&before, &after).await?;
         match outcome {
             Err(Halt::Failed(failure)) => Err(failure),
-            // Whatever has overtaken this leads here again.
-            Err(Halt::Overtaken) => Ok(Action::Done),
-            Ok(()) => {
-                Ok(next_look(&after, &after.status, Timestamp::now()).map_or(Action::Done, Action::After))
-            }
+            // The change of the other client triggers the next call.
+            Err(Halt::Conflict) => Ok(Action::await_change()),
+            Ok(()) => Ok(next_check(&after, &after.status, Timestamp::now())
+                .map_or_else(Action::await_change, Action::requeue)),
         }
     }
 }
@@ -59,10 +60,9 @@ impl Reconcile for Deployments {
 impl Deployments {
     async fn claim(
         &self,
-        request: &Request,
         deployment: &Deployment,
         selector: &LabelSelector,
-    ) -> Result<Vec<ReplicaSet>, Failure> {
+    ) -> Result<Vec<ReplicaSet>, Error> {
         let namespace = &deployment.metadata.namespace;
         let all = self.sets.namespace(namespace);
         let mut candidates = all.list(selector).items()?;
@@ -74,16 +74,15 @@ impl Deployments {
             owner: &deployment.metadata,
             resource: DEPLOYMENTS,
             selector,
-            owners: &self.whole.api(namespace),
-            api: &self.whole_sets.api(namespace),
-            store: self.sets.store(),
+            owners: &self.updater.api(namespace),
+            api: &self.set_updater.api(namespace),
         };
-        let claimed = claim.take(request, candidates, |set| &set.metadata).await?;
+        let claimed = claim.take(candidates, |set| &set.metadata).await?;
         Ok(claimed.iter().map(|set| ReplicaSet::clone(set)).collect())
     }
 
-    /// Writes what has changed, if anything has (D2).
-    async fn write(&self, request: &Request, before: &Deployment, after: &Deployment) -> Result<(), Failure> {
+    /// Writes status and revision if they have changed (`deployment.D2`).
+    async fn write(&self, before: &Deployment, after: &Deployment) -> Result<(), Error> {
         let revision = after.metadata.annotations.get(REVISION);
         if before.status == after.status && before.metadata.annotations.get(REVISION) == revision {
             return Ok(());
@@ -95,7 +94,7 @@ impl Deployments {
                 object.set(&["metadata", "annotations", REVISION], revision.as_str().into());
             }
         };
-        self.whole.update_status(request, &before.metadata, change).await?;
+        self.updater.update_status(&before.metadata, change).await?;
         Ok(())
     }
 }

@@ -1,11 +1,14 @@
-//! Deployments: replica sets, one for each template, of which the newest takes over from the others.
+//! Deployments: one replica set per pod template, the newest of which replaces the others.
 //!
-//! From: deployments, the replica sets that they own or select, and the pods of those that are recreated.
-//! To:   replica sets that are created, scaled and deleted, and what a deployment says of them in its status.
+//! Input: deployments, the replica sets they own or select, and the pods of deployments with strategy
+//! `Recreate`.
+//! Output: replica sets that are created, scaled and deleted, and the deployment's status.
 //!
-//! - D1: what replica sets are wanted to have together is never more than the deployment's [most](bounds::Bounds),
-//!   and while pods that serve are replaced, never fewer than its least go on serving.
-//! - D2: what a look at a deployment comes to is written to its status once, at the end.
+//! Invariants:
+//! - `deployment.D1`: the desired replicas of all replica sets together never exceed
+//!   [`max`](bounds::Bounds::max), and a rollout never takes the available pods below
+//!   [`min_available`](bounds::Bounds::min_available).
+//! - `deployment.D2`: the status is written once per call, at the end.
 
 mod bounds;
 mod conditions;
@@ -13,10 +16,10 @@ mod controller;
 mod new_set;
 mod revision;
 mod rollout;
+#[cfg(test)]
+mod rollout_simulation;
 mod scaling;
 mod sizes;
-#[cfg(test)]
-mod sizes_story;
 mod status;
 mod template;
 
@@ -26,36 +29,36 @@ use watchkeeper_cache::{Keep, Reader, Store};
 use watchkeeper_controller::Controller;
 use watchkeeper_core::{Object, ObjectKey};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
 use crate::view::Deployment;
 use controller::Deployments;
 
-/// As many deployments are looked at at once.
+/// Number of workers.
 const WORKERS: usize = 5;
 
-pub(crate) fn start(plane: &mut Plane) {
-    let (deployments, sets) = (plane.informer(DEPLOYMENTS), plane.informer(REPLICA_SETS));
+pub(crate) fn start(context: &mut ControllerContext) {
+    let (deployments, sets) = (context.informer(DEPLOYMENTS), context.informer(REPLICA_SETS));
     let related =
         Arc::new(Related { deployments: deployments.reader(Keep::Decoded), sets: sets.store().clone() });
     let of_pods = related.clone();
     let controller = Controller::new("deployment", &deployments)
         .owns(&sets)
         .watches(&sets, move |set| related.orphan(set))
-        .watches(&plane.informer(PODS), move |pod| of_pods.recreated(pod))
+        .watches(&context.informer(PODS), move |pod| of_pods.recreated(pod))
         .concurrency(WORKERS);
-    let deployments = Deployments::new(plane);
-    plane.run(controller, deployments);
+    let deployments = Deployments::new(context);
+    context.run(controller, deployments);
 }
 
-/// Which deployments something is about that does not say so itself.
+/// Maps replica sets and pods to the deployments they affect.
 struct Related {
     deployments: Reader<Deployment>,
     sets: Store,
 }
 
 impl Related {
-    /// Those that would have a replica set that nobody has.
+    /// Returns the deployments that select a replica set without a controller.
     fn orphan(&self, set: &Object) -> Vec<ObjectKey> {
         let (Some(namespace), None) = (set.head.key().namespace(), set.head.controller()) else {
             return Vec::new();
@@ -67,7 +70,7 @@ impl Related {
         all.iter().filter(would_have).map(|deployment| deployment.metadata.key()).collect()
     }
 
-    /// The one that waits for a pod to be gone.
+    /// Returns the deployment with strategy `Recreate` that a pod belongs to.
     fn recreated(&self, pod: &Object) -> Vec<ObjectKey> {
         let waiting = || {
             let namespace = pod.head.key().namespace()?;

@@ -1,25 +1,27 @@
-//! One look at a deployment: what becomes of its replica sets.
+//! Rollout: one reconciliation of a deployment and its replica sets.
 
-use watchkeeper_controller::{Failure, Request};
+use watchkeeper_controller::Error;
+use watchkeeper_controller::events::Event;
 
 use super::bounds::Bounds;
 use super::conditions::{self, PAUSED, PROGRESSING, TIMED_OUT, condition};
 use super::controller::Deployments;
 use super::revision::revision;
 use super::sizes::{Size, grown, shrunk};
-use super::status::{counted, is_complete, rolled};
+use super::status::{count_replicas, is_complete, rollout_status};
 use watchkeeper_core::Timestamp;
 
+use crate::resource::DEPLOYMENTS;
 use crate::view::{Deployment, ReplicaSet};
 
-/// Why it is not seen through.
+/// Why a rollout stopped early.
 pub(super) enum Halt {
-    /// Somebody was quicker, and what was read is not so any more.
-    Overtaken,
-    Failed(Failure),
+    /// Another client wrote first; the cached state is outdated.
+    Conflict,
+    Failed(Error),
 }
 
-impl<E: Into<Failure>> From<E> for Halt {
+impl<E: Into<Error>> From<E> for Halt {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
@@ -27,38 +29,32 @@ impl<E: Into<Failure>> From<E> for Halt {
 
 pub(super) struct Rollout<'a> {
     pub(super) on: &'a Deployments,
-    pub(super) request: &'a Request,
-    /// As it is to be written.
+    /// The deployment, with the status to write.
     pub(super) deployment: Deployment,
-    /// As they are, oldest first.
+    /// Its replica sets, oldest first.
     pub(super) sets: Vec<ReplicaSet>,
-    /// Which of them is of the deployment's template.
+    /// Index of the replica set with the deployment's current template.
     pub(super) new: Option<usize>,
 }
 
 impl<'a> Rollout<'a> {
-    pub(super) fn new(
-        on: &'a Deployments,
-        request: &'a Request,
-        deployment: Deployment,
-        mut sets: Vec<ReplicaSet>,
-    ) -> Self {
+    pub(super) fn new(on: &'a Deployments, deployment: Deployment, mut sets: Vec<ReplicaSet>) -> Self {
         sets.sort_by_cached_key(|set| (set.metadata.created(), set.metadata.name.clone()));
-        Self { on, request, deployment, sets, new: None }
+        Self { on, deployment, sets, new: None }
     }
 
     pub(super) async fn run(&mut self) -> Result<(), Halt> {
-        if self.deployment.metadata.is_going() {
+        if self.deployment.metadata.is_terminating() {
             self.find_new().await?;
             self.count();
             return Ok(());
         }
-        self.note_pause();
+        self.record_pause();
         self.find_new().await?;
         if self.deployment.spec.paused || self.is_scaled() {
             self.scale().await?;
             if self.deployment.spec.paused {
-                self.forget_oldest().await?;
+                self.clean_up_history().await?;
             }
             self.count();
             return Ok(());
@@ -70,9 +66,14 @@ impl<'a> Rollout<'a> {
         self.new.map(|new| &self.sets[new])
     }
 
-    /// Those that are not the new one, oldest first.
+    /// Returns the indices of all other replica sets, oldest first.
     pub(super) fn old(&self) -> Vec<usize> {
         (0..self.sets.len()).filter(|which| Some(*which) != self.new).collect()
+    }
+
+    /// Records an event about the deployment.
+    pub(super) fn record(&self, event: Event) {
+        self.on.recorder.record(&self.deployment.metadata.reference(DEPLOYMENTS), event);
     }
 
     pub(super) fn bounds(&self) -> Bounds {
@@ -80,15 +81,17 @@ impl<'a> Rollout<'a> {
     }
 
     fn count(&mut self) {
-        self.deployment.status = counted(&self.deployment, &self.sets, self.new_set(), Timestamp::now());
+        self.deployment.status =
+            count_replicas(&self.deployment, &self.sets, self.new_set(), Timestamp::now());
     }
 
-    fn tell_progress(&mut self) {
-        self.deployment.status = rolled(&self.deployment, &self.sets, self.new_set(), Timestamp::now());
+    fn update_progress(&mut self) {
+        self.deployment.status =
+            rollout_status(&self.deployment, &self.sets, self.new_set(), Timestamp::now());
     }
 
-    /// While it is paused no progress is missed, nor is it at once when it goes on.
-    fn note_pause(&mut self) {
+    /// Records a pause or resumption, so that the progress deadline does not count while paused.
+    fn record_pause(&mut self) {
         let deadline = self.deployment.progress_deadline();
         let deployment = &mut self.deployment;
         let conditions = &mut deployment.status.conditions;
@@ -108,12 +111,12 @@ impl<'a> Rollout<'a> {
     }
 
     async fn roll(&mut self) -> Result<(), Halt> {
-        let new = self.make_new().await?;
+        let new = self.ensure_new().await?;
         let has_moved = self.grow(new).await? || self.shrink(new).await?;
         if !has_moved && is_complete(&self.deployment, &self.deployment.status) {
-            self.forget_oldest().await?;
+            self.clean_up_history().await?;
         }
-        self.tell_progress();
+        self.update_progress();
         Ok(())
     }
 
@@ -140,20 +143,20 @@ impl<'a> Rollout<'a> {
         Ok(has_moved)
     }
 
-    /// New pods do not come before all old ones are gone.
+    /// Replaces pods with strategy `Recreate`: new ones are created once all old ones are gone.
     async fn recreate(&mut self) -> Result<(), Halt> {
         let mut has_moved = false;
         for which in self.old() {
             has_moved |= self.resize(which, 0).await?;
         }
         if !has_moved && !self.has_old_pods() {
-            let new = self.make_new().await?;
+            let new = self.ensure_new().await?;
             self.resize(new, self.bounds().desired).await?;
             if is_complete(&self.deployment, &self.deployment.status) {
-                self.forget_oldest().await?;
+                self.clean_up_history().await?;
             }
         }
-        self.tell_progress();
+        self.update_progress();
         Ok(())
     }
 
@@ -161,20 +164,21 @@ impl<'a> Rollout<'a> {
         let pods = self.on.pods.namespace(&self.deployment.metadata.namespace);
         self.old().into_iter().map(|which| &self.sets[which]).any(|set| {
             let uid = &set.metadata.uid;
-            let is_its = |pod: &crate::view::Pod| {
-                !pod.is_over() && pod.metadata.controller().is_some_and(|controller| controller.uid == *uid)
+            let belongs = |pod: &crate::view::Pod| {
+                !pod.is_finished()
+                    && pod.metadata.controller().is_some_and(|controller| controller.uid == *uid)
             };
-            set.status.replicas > 0 || pods.owned_by(uid).partial().0.iter().any(|pod| is_its(pod))
+            set.status.replicas > 0 || pods.owned_by(uid).partial().0.iter().any(|pod| belongs(pod))
         })
     }
 
-    /// Deletes the oldest of those that nobody needs but to go back.
-    async fn forget_oldest(&mut self) -> Result<(), Halt> {
+    /// Deletes the oldest unused replica sets beyond the revision history limit.
+    async fn clean_up_history(&mut self) -> Result<(), Halt> {
         let Some(limit) = self.deployment.history_limit() else { return Ok(()) };
         let mut old: Vec<&ReplicaSet> = self.old().into_iter().map(|which| &self.sets[which]).collect();
-        old.retain(|set| !set.metadata.is_going());
+        old.retain(|set| !set.metadata.is_terminating());
         let surplus = old.len().saturating_sub(usize::try_from(limit).unwrap_or_default());
-        // Of one revision the older goes first, as they are in that order already.
+        // The sort is stable: within one revision the older set goes first.
         old.sort_by_key(|set| revision(set).unwrap_or_default());
         for set in &old[..surplus] {
             let is_in_use = set.status.replicas != 0
@@ -183,7 +187,7 @@ impl<'a> Rollout<'a> {
             if is_in_use {
                 continue;
             }
-            let api = self.on.whole_sets.api(&set.metadata.namespace);
+            let api = self.on.set_updater.api(&set.metadata.namespace);
             match api.delete(&set.metadata.name, &Default::default()).await {
                 Err(error) if !error.is_not_found() => return Err(error.into()),
                 _ => {}

@@ -1,8 +1,9 @@
-//! Scaling: replica sets get their size, and in proportion while several share a deployment.
+//! Scaling: sets the size of replica sets, in proportion while several share a deployment.
 
 use std::cmp::Reverse;
 
 use serde_json::json;
+use watchkeeper_controller::events::Event;
 
 use super::revision::{DESIRED, MOST, number, sized};
 use super::rollout::{Halt, Rollout};
@@ -10,13 +11,13 @@ use super::sizes::{Share, proportional};
 use crate::view::ReplicaSet;
 
 impl Rollout<'_> {
-    /// Whether the deployment was scaled since its replica sets were.
+    /// Returns whether the deployment was scaled since its replica sets were.
     pub(super) fn is_scaled(&self) -> bool {
         let mut active = self.sets.iter().filter(|set| set.replicas() > 0);
         active.any(|set| number(set, DESIRED).is_some_and(|desired| desired != self.deployment.replicas()))
     }
 
-    /// Gives the sets that are in use their share of what is wanted.
+    /// Distributes the desired size among the replica sets in use.
     pub(super) async fn scale(&mut self) -> Result<(), Halt> {
         let mut active: Vec<usize> =
             (0..self.sets.len()).filter(|which| self.sets[*which].replicas() > 0).collect();
@@ -34,26 +35,26 @@ impl Rollout<'_> {
             }
         } else if !active.is_empty() && !self.deployment.recreates() {
             let total: i64 = active.iter().map(|which| i64::from(self.sets[*which].replicas())).sum();
-            // The largest first; of equals the newest gains first, and the oldest loses first.
-            let grows = bounds.desired > 0 && bounds.most() > total;
+            // Largest first; among equals the newest grows first, and the oldest shrinks first.
+            let grows = bounds.desired > 0 && bounds.max() > total;
             if grows {
                 active.reverse();
             }
             active.sort_by_key(|which| Reverse(self.sets[*which].replicas()));
             let shares: Vec<Share> = active.iter().map(|which| self.share(&self.sets[*which])).collect();
             for (which, size) in active.into_iter().zip(proportional(&bounds, &shares)) {
-                self.give(which, size).await?;
+                self.set_size(which, size).await?;
             }
         }
         Ok(())
     }
 
     fn share(&self, set: &ReplicaSet) -> Share {
-        let before = number(set, MOST).filter(|most| *most > 0).unwrap_or(self.deployment.status.replicas);
-        Share { wanted: set.replicas().into(), most_before: before.into() }
+        let before = number(set, MOST).filter(|max| *max > 0).unwrap_or(self.deployment.status.replicas);
+        Share { wanted: set.replicas().into(), max_before: before.into() }
     }
 
-    /// Whether the new set has all that is wanted, knows it, and serves.
+    /// Returns whether the new set has the full size, annotated as such, and is available.
     fn is_saturated(&self) -> bool {
         let wanted = self.deployment.replicas();
         self.new_set().is_some_and(|set| {
@@ -63,34 +64,35 @@ impl Rollout<'_> {
         })
     }
 
-    /// Gives a set its size, and says whether it had another one.
+    /// Sets the size of a replica set, and returns whether it had another one.
     pub(super) async fn resize(&mut self, which: usize, size: i64) -> Result<bool, Halt> {
-        match i64::from(self.sets[which].replicas()) == size {
-            true => Ok(false),
-            false => self.give(which, size).await,
+        if i64::from(self.sets[which].replicas()) == size {
+            Ok(false)
+        } else {
+            self.set_size(which, size).await
         }
     }
 
-    /// As [`resize`](Self::resize), and has the set know the numbers of its deployment even if it had that size.
-    async fn give(&mut self, which: usize, size: i64) -> Result<bool, Halt> {
+    /// As [`resize`](Self::resize), but also updates the size annotations if only those differ.
+    async fn set_size(&mut self, which: usize, size: i64) -> Result<bool, Halt> {
         let set = &self.sets[which];
         let before = i64::from(set.replicas());
         let annotations = sized(set.metadata.annotations.clone(), &self.bounds());
         if size == before && annotations == set.metadata.annotations {
             return Ok(false);
         }
-        let update = self.on.whole_sets.update(self.request, &set.metadata, |set| {
+        let update = self.on.set_updater.update(&set.metadata, |set| {
             set.set(&["metadata", "annotations"], json!(annotations));
             set.set(&["spec", "replicas"], size.into());
         });
-        let written = update.await?.ok_or(Halt::Overtaken)?;
+        let written = update.await?.ok_or(Halt::Conflict)?;
         self.sets[which] = written.to_typed()?;
         if size == before {
             return Ok(false);
         }
         let (direction, name) = (if before < size { "up" } else { "down" }, &self.sets[which].metadata.name);
         let message = format!("Scaled {direction} replica set {name} from {before} to {size}");
-        self.on.telling.normal(&self.deployment.metadata, "ScalingReplicaSet", message);
+        self.record(Event::normal("ScalingReplicaSet", message));
         Ok(true)
     }
 }

@@ -1,32 +1,33 @@
-//! Sizes: how many replicas each replica set of a deployment is to have.
+//! Sizes: computes the size of each replica set of a deployment.
 
 use super::bounds::Bounds;
 
-/// How large a replica set is. Numbers are wide, so that sums of what users write stay numbers.
+/// Size of a replica set. Wide integers, so that sums cannot overflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) wanted: i64,
-    /// As it says itself, which may be a while ago.
+    /// As last reported in its status, which may be stale.
     pub(super) available: i64,
 }
 
-/// How many the new set is to have while others are there: as many as there is room for.
+/// Returns the size of the new set during a rollout: as large as the surge allows.
 pub(super) fn grown(bounds: &Bounds, total: i64, new: i64) -> i64 {
-    let room = bounds.most() - total;
+    let room = bounds.max() - total;
     if room <= 0 {
         return new;
     }
     new + room.min(bounds.desired - new)
 }
 
-/// How many the old sets are to have, oldest first, so that enough go on serving.
+/// Returns the sizes of the old sets, oldest first, such that enough pods stay available.
 ///
-/// What does not serve goes first, as nobody misses it. What was not seen to have shrunk yet is waited for.
+/// Unavailable pods are removed first. While a set reports more available pods than it should have, nothing
+/// shrinks.
 pub(super) fn shrunk(bounds: &Bounds, old: &[Size], new: Size) -> Vec<i64> {
     let mut sizes: Vec<i64> = old.iter().map(|set| set.wanted).collect();
     let old_total: i64 = sizes.iter().sum();
     let unavailable_new = new.wanted - new.available;
-    let mut may_go = old_total + new.wanted - bounds.least() - unavailable_new;
+    let mut may_go = old_total + new.wanted - bounds.min_available() - unavailable_new;
     let is_stale = old.iter().any(|set| set.available > set.wanted);
     if old_total == 0 || may_go <= 0 || is_stale {
         return sizes;
@@ -37,7 +38,7 @@ pub(super) fn shrunk(bounds: &Bounds, old: &[Size], new: Size) -> Vec<i64> {
         may_go -= idle;
     }
     let available = old.iter().map(|set| set.available).sum::<i64>() + new.available;
-    let mut may_go = (available - bounds.least()).max(0);
+    let mut may_go = (available - bounds.min_available()).max(0);
     for size in &mut sizes {
         let going = may_go.min(*size);
         *size -= going;
@@ -46,19 +47,19 @@ pub(super) fn shrunk(bounds: &Bounds, old: &[Size], new: Size) -> Vec<i64> {
     sizes
 }
 
-/// A set among several that share what is added to a deployment.
+/// A set among several that share a scaled deployment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share {
     pub(super) wanted: i64,
-    /// How many there might be in all when it was last scaled.
-    pub(super) most_before: i64,
+    /// Maximum number of pods of the deployment when the set was last scaled.
+    pub(super) max_before: i64,
 }
 
-/// How many each is to have when a deployment is scaled while it rolls: in proportion, the largest first, which also
-/// gets what is left over.
+/// Returns the sizes when a deployment is scaled during a rollout: in proportion, largest first; the first
+/// also gets the remainder.
 pub(super) fn proportional(bounds: &Bounds, shares: &[Share]) -> Vec<i64> {
     let mut sizes: Vec<i64> = shares.iter().map(|share| share.wanted).collect();
-    let allowed = if bounds.desired > 0 { bounds.most() } else { 0 };
+    let allowed = if bounds.desired > 0 { bounds.max() } else { 0 };
     let to_add = allowed - sizes.iter().sum::<i64>();
     let mut added = 0;
     for (size, share) in sizes.iter_mut().zip(shares) {
@@ -77,16 +78,16 @@ pub(super) fn proportional(bounds: &Bounds, shares: &[Share]) -> Vec<i64> {
     sizes
 }
 
-/// What a set would have more, or less, in proportion.
+/// Returns the proportional change of one set.
 fn fraction(bounds: &Bounds, share: &Share) -> i64 {
     if bounds.desired == 0 {
         return -share.wanted;
     }
-    if share.most_before == 0 {
+    if share.max_before == 0 {
         return 0;
     }
-    let before = i128::from(share.most_before);
-    let twice = 2 * i128::from(share.wanted) * i128::from(bounds.most());
+    let before = i128::from(share.max_before);
+    let twice = 2 * i128::from(share.wanted) * i128::from(bounds.max());
     let nearest = (twice + before).div_euclid(2 * before);
     i64::try_from(nearest).unwrap_or(i64::MAX) - share.wanted
 }
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_new_set_grows_into_what_room_there_is() {
+    fn the_new_set_grows_within_the_surge() {
         let cases = [
             (bounds(10, 3, 2), 10, 0, 3),
             (bounds(10, 3, 2), 13, 3, 3),
@@ -119,21 +120,21 @@ mod tests {
     }
 
     #[test]
-    fn old_sets_shrink_as_far_as_enough_go_on_serving() {
+    fn old_sets_shrink_while_enough_pods_stay_available() {
         let new = |wanted, available| Size { wanted, available };
         let b = bounds(10, 3, 2);
-        // Bounds, the old sets, the new one: what the old ones are to have.
+        // Bounds, old sets, new set, and the expected sizes of the old sets.
         let cases: Vec<(Bounds, Vec<Size>, Size, Vec<i64>)> = vec![
             (b, sizes([(10, 10)]).into(), new(3, 0), vec![8]),
             (b, sizes([(8, 8)]).into(), new(5, 0), vec![8]),
             (b, sizes([(8, 8)]).into(), new(5, 5), vec![3]),
             (b, sizes([(8, 7)]).into(), new(5, 0), vec![8]),
-            // Rolled back: what never served goes, and the rest stays.
+            // Rollback: pods that were never available go, the rest stays.
             (b, sizes([(5, 0)]).into(), new(8, 8), vec![0]),
             (b, sizes([(5, 0), (8, 7)]).into(), new(0, 0), vec![0, 8]),
-            // The oldest first.
+            // Oldest first.
             (b, sizes([(4, 4), (6, 6)]).into(), new(3, 3), vec![0, 5]),
-            // One that has not shrunk yet.
+            // A set that has not shrunk yet.
             (b, sizes([(8, 10)]).into(), new(3, 3), vec![8]),
             (bounds(3, 1, 0), sizes([(3, 3)]).into(), new(1, 0), vec![3]),
             (bounds(3, 1, 0), sizes([(3, 3)]).into(), new(1, 1), vec![2]),
@@ -144,15 +145,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_while_rolling_is_shared() {
-        let share = |wanted, most_before| Share { wanted, most_before };
+    fn scaling_during_a_rollout_is_proportional() {
+        let share = |wanted, max_before| Share { wanted, max_before };
         let cases = [
             // 10 + 3 before, and 20 + 5 after.
             (bounds(20, 5, 5), vec![share(8, 13), share(5, 13)], vec![15, 10]),
             (bounds(5, 2, 1), vec![share(8, 13), share(5, 13)], vec![4, 3]),
             (bounds(10, 3, 2), vec![share(8, 13), share(5, 13)], vec![8, 5]),
             (bounds(0, 0, 0), vec![share(8, 13), share(5, 13)], vec![0, 0]),
-            // Nothing is known of before: the largest gets it all.
+            // The former maximum is unknown: the largest set gets everything.
             (bounds(10, 2, 2), vec![share(5, 0), share(3, 0)], vec![9, 3]),
         ];
         for (bounds, shares, expected) in cases {

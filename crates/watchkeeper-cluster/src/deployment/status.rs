@@ -1,4 +1,4 @@
-//! Status: what a deployment says of its replica sets, and whether it gets on.
+//! Status: replica counts and conditions of a deployment.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::conditions::{self, AVAILABLE, NEW_AVAILABLE, PROGRESSING, REPLICA_FAI
 use crate::clock::{after, between};
 use crate::view::{Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet};
 
-/// Time enough for a second to be over that was not when it was counted.
+/// Rounds up, so that a check at whole-second resolution is not one second early.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What is counted, and whether enough serve.
-pub(super) fn counted(
+/// Returns the replica counts and the `Available` condition.
+pub(super) fn count_replicas(
     deployment: &Deployment,
     sets: &[ReplicaSet],
     new: Option<&ReplicaSet>,
@@ -30,39 +30,41 @@ pub(super) fn counted(
         ready_replicas: sum(&|set| set.status.ready_replicas),
         available_replicas: available,
         unavailable_replicas: sum(&ReplicaSet::replicas).saturating_sub(available).max(0),
-        terminating_replicas: ending(sets),
+        terminating_replicas: terminating(sets),
         conditions: deployment.status.conditions.clone(),
         collision_count: deployment.status.collision_count,
     };
-    let (is_so, reason, message) = match i64::from(available) >= Bounds::of(deployment).least() {
-        true => ("True", "MinimumReplicasAvailable", "Deployment has minimum availability."),
-        false => ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability."),
+    let is_available = i64::from(available) >= Bounds::of(deployment).min_available();
+    let (is_so, reason, message) = if is_available {
+        ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
+    } else {
+        ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
     };
     conditions::set(&mut status.conditions, condition(AVAILABLE, is_so, reason, message.to_owned(), now));
     status
 }
 
-/// Those that are ending; `None` if a set that was looked at does not say.
-fn ending(sets: &[ReplicaSet]) -> Option<i32> {
+/// Returns the number of terminating pods, or `None` if a set whose status was written does not report it.
+fn terminating(sets: &[ReplicaSet]) -> Option<i32> {
     sets.iter().try_fold(0, |sum: i32, set| match set.status.terminating_replicas {
         None if set.status.observed_generation == 0 => Some(sum),
         count => count.map(|count| sum.saturating_add(count)),
     })
 }
 
-/// What is counted during a rollout, and whether it gets on.
-pub(super) fn rolled(
+/// Returns the status during a rollout, including the progress conditions.
+pub(super) fn rollout_status(
     deployment: &Deployment,
     sets: &[ReplicaSet],
     new: Option<&ReplicaSet>,
     now: Timestamp,
 ) -> DeploymentStatus {
-    let mut status = counted(deployment, sets, new, now);
+    let mut status = count_replicas(deployment, sets, new, now);
     let current = conditions::find(&deployment.status.conditions, PROGRESSING);
     if deployment.progress_deadline().is_none() {
         conditions::remove(&mut status.conditions, PROGRESSING);
     } else {
-        // A rollout that was over does not begin again because a pod is lost.
+        // A completed rollout does not start again because a pod is lost.
         let was_over = status.replicas == status.updated_replicas
             && current.is_some_and(|condition| condition.reason == NEW_AVAILABLE);
         if !was_over {
@@ -82,28 +84,35 @@ fn progress(
     new: Option<&ReplicaSet>,
     now: Timestamp,
 ) {
-    let who = match new {
+    let subject = match new {
         Some(set) => format!("ReplicaSet {:?}", set.metadata.name),
         None => format!("Deployment {:?}", deployment.metadata.name),
     };
-    let say = |is_so, reason, what| condition(PROGRESSING, is_so, reason, format!("{who} {what}"), now);
+    let progressing =
+        |is_so, reason, what| condition(PROGRESSING, is_so, reason, format!("{subject} {what}"), now);
     if is_complete(deployment, status) {
-        conditions::set(&mut status.conditions, say("True", NEW_AVAILABLE, "has successfully progressed."));
+        conditions::set(
+            &mut status.conditions,
+            progressing("True", NEW_AVAILABLE, "has successfully progressed."),
+        );
     } else if has_progressed(&deployment.status, status) {
-        let mut progressing = say("True", "ReplicaSetUpdated", "is progressing.");
-        // Said anew even if it was said before: the time of the last progress is what counts.
+        let mut updated = progressing("True", "ReplicaSetUpdated", "is progressing.");
+        // Written even if unchanged: the update time is the time of the last progress.
         let current = conditions::find(&deployment.status.conditions, PROGRESSING);
         if let Some(current) = current.filter(|current| current.status == "True") {
-            progressing.last_transition_time.clone_from(&current.last_transition_time);
+            updated.last_transition_time.clone_from(&current.last_transition_time);
         }
         conditions::remove(&mut status.conditions, PROGRESSING);
-        status.conditions.push(progressing);
+        status.conditions.push(updated);
     } else if has_timed_out(deployment, status, now) {
-        conditions::set(&mut status.conditions, say("False", TIMED_OUT, "has timed out progressing."));
+        conditions::set(
+            &mut status.conditions,
+            progressing("False", TIMED_OUT, "has timed out progressing."),
+        );
     }
 }
 
-/// Whether all pods are new ones, and serve.
+/// Returns whether all pods are updated and available.
 pub(super) fn is_complete(deployment: &Deployment, status: &DeploymentStatus) -> bool {
     let wanted = deployment.replicas();
     status.updated_replicas == wanted
@@ -134,8 +143,8 @@ fn deadline(deployment: &Deployment, progressing: &DeploymentCondition) -> Optio
     Some(after(since, deployment.progress_deadline()?))
 }
 
-/// When to look whether there was any progress, if nothing else happens.
-pub(super) fn next_look(
+/// Returns when to check the progress deadline if nothing else happens.
+pub(super) fn next_check(
     deployment: &Deployment,
     status: &DeploymentStatus,
     now: Timestamp,
@@ -148,7 +157,7 @@ pub(super) fn next_look(
     Some(between(now, deadline).unwrap_or_default() + SECOND)
 }
 
-/// The failure of a replica set, of the new one first.
+/// Returns the failure of a replica set, preferably of the new one.
 fn failure(sets: &[ReplicaSet], new: Option<&ReplicaSet>) -> Option<DeploymentCondition> {
     let of = |set: &ReplicaSet| {
         let failure = set.status.conditions.iter().find(|condition| condition.kind == REPLICA_FAILURE)?;
@@ -199,8 +208,8 @@ mod tests {
                "lastUpdateTime": when, "lastTransitionTime": when})
     }
 
-    /// The conditions in short.
-    fn said(status: &DeploymentStatus) -> Vec<String> {
+    /// Returns the conditions in short form.
+    fn summary(status: &DeploymentStatus) -> Vec<String> {
         let conditions = status.conditions.iter();
         conditions
             .map(|each| format!("{} {} {}: {}", each.kind, each.status, each.reason, each.message))
@@ -208,9 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn all_sets_are_counted() {
+    fn replica_counts_cover_all_sets() {
         let sets = [set("old", 2, 2, 2), set("new", 2, 2, 1)];
-        let status = counted(&deployment(&json!({})), &sets, Some(&sets[1]), at("2026-01-01T00:00:00Z"));
+        let status =
+            count_replicas(&deployment(&json!({})), &sets, Some(&sets[1]), at("2026-01-01T00:00:00Z"));
         let mut status = serde_json::to_value(status).unwrap();
         status.as_object_mut().unwrap().remove("conditions");
         let expected = json!({
@@ -220,13 +230,13 @@ mod tests {
         assert_eq!(status, expected);
         let mut fresh = set("fresh", 1, 0, 0);
         fresh.status = Default::default();
-        assert_eq!(ending(&[fresh.clone(), set("old", 1, 1, 1)]), Some(1));
+        assert_eq!(terminating(&[fresh.clone(), set("old", 1, 1, 1)]), Some(1));
         fresh.status.observed_generation = 1;
-        assert_eq!(ending(&[fresh, set("old", 1, 1, 1)]), None);
+        assert_eq!(terminating(&[fresh, set("old", 1, 1, 1)]), None);
     }
 
     #[test]
-    fn a_rollout_is_told_of_from_its_beginning_to_its_end() {
+    fn conditions_follow_a_rollout_from_start_to_end() {
         let now = at("2026-01-01T00:10:00Z");
         let fresh = "2026-01-01T00:05:00Z";
         let available = "Available True MinimumReplicasAvailable: Deployment has minimum availability.";
@@ -234,7 +244,7 @@ mod tests {
             "Available False MinimumReplicasUnavailable: Deployment does not have minimum availability.";
         let running = json!({"replicas": 3, "updatedReplicas": 1, "readyReplicas": 2, "availableReplicas": 2,
             "conditions": [progressing("True", "NewReplicaSetCreated", fresh)]});
-        // What was said, the old and the new set: what is said.
+        // Status before, old set, new set, and the expected conditions.
         let cases = [
             (
                 running.clone(),
@@ -276,27 +286,27 @@ mod tests {
         ];
         for (before, old, new, expected) in cases {
             let sets = [old, new];
-            let status = rolled(&deployment(&before), &sets, Some(&sets[1]), now);
-            assert_eq!(said(&status), expected, "after {before}");
+            let status = rollout_status(&deployment(&before), &sets, Some(&sets[1]), now);
+            assert_eq!(summary(&status), expected, "after {before}");
         }
     }
 
     #[test]
-    fn the_time_of_the_last_progress_is_kept() {
+    fn progress_updates_the_update_time_but_not_the_transition_time() {
         let before = json!({"replicas": 3, "updatedReplicas": 1, "conditions": [
             progressing("True", "ReplicaSetUpdated", "2026-01-01T00:05:00Z")]});
         let deployment = deployment(&before);
         let sets = [set("old", 2, 2, 2), set("new", 2, 2, 0)];
-        let status = rolled(&deployment, &sets, Some(&sets[1]), at("2026-01-01T00:06:00Z"));
+        let status = rollout_status(&deployment, &sets, Some(&sets[1]), at("2026-01-01T00:06:00Z"));
         let progressing = conditions::find(&status.conditions, PROGRESSING).unwrap();
         assert_eq!(progressing.last_update_time.as_deref(), Some("2026-01-01T00:06:00Z"));
         assert_eq!(progressing.last_transition_time.as_deref(), Some("2026-01-01T00:05:00Z"));
-        let next = next_look(&deployment, &status, at("2026-01-01T00:07:00Z"));
+        let next = next_check(&deployment, &status, at("2026-01-01T00:07:00Z"));
         assert_eq!(next, Some(Duration::from_secs(9 * 60 + 1)));
     }
 
     #[test]
-    fn a_failure_of_the_new_set_is_the_one_that_is_told() {
+    fn a_failure_of_the_new_set_takes_precedence() {
         let failed = |name: &str| {
             let mut set = set(name, 1, 0, 0);
             set.status.conditions = serde_json::from_value(json!([

@@ -1,37 +1,37 @@
-//! Templates: whether two are the same, and a short name for each.
+//! Pod templates: equality, and a hash.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The label of everything that was made from one template.
+/// Label with the hash of the template.
 pub(super) const HASH: &str = "pod-template-hash";
 
-/// Letters and digits that do not make words, nor look like each other.
+/// Alphanumerics without vowels and lookalikes, as in Kubernetes' `SafeEncodeString`.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-/// Whether they are the same but for the label of their hash.
+/// Returns whether two templates are equal apart from the hash label.
 pub(super) fn is_same(one: &Value, other: &Value) -> bool {
     canonical(one) == canonical(other)
 }
 
-/// A short name for a template, and another one for each time that it was taken.
+/// Returns the hash of a template. The collision count changes it.
 pub(super) fn hash(template: &Value, collisions: Option<i32>) -> String {
     let mut bytes = canonical(template).into_bytes();
     if let Some(collisions) = collisions {
         bytes.extend_from_slice(&collisions.to_le_bytes());
     }
-    // As the real controller does with its own form of the template: digits, made letters that make no words.
+    // As kube-controller-manager does, though over its own serialization of the template.
     let digits = fnv(&bytes).to_string();
     digits.bytes().map(|digit| char::from(ALPHABET[usize::from(digit) % ALPHABET.len()])).collect()
 }
 
-/// FNV-1a of 32 bits.
+/// 32-bit FNV-1a.
 fn fnv(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The same text for templates that mean the same: fields by name, and none that are empty.
+/// Returns a canonical text: fields sorted by name, empty ones omitted.
 fn canonical(template: &Value) -> String {
     let mut text = String::new();
     write(&mut text, template, 0);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_the_same_with_and_without_its_hash() {
+    fn the_hash_label_and_empty_fields_do_not_matter_for_equality() {
         let plain = template(&json!({"app": "web"}), "web:1");
         let mut hashed = template(&json!({HASH: "abc", "app": "web"}), "web:1");
         hashed["metadata"]["creationTimestamp"] = Value::Null;
@@ -90,11 +90,11 @@ mod tests {
         assert!(!is_same(&plain, &template(&json!({"app": "web", "x": "y"}), "web:1")));
         let mut given = plain.clone();
         given["spec"]["securityContext"] = json!({});
-        assert!(!is_same(&plain, &given), "what is there is there");
+        assert!(!is_same(&plain, &given), "an empty object is not an absent one");
     }
 
     #[test]
-    fn a_hash_is_made_of_what_names_are_made_of_and_changes_with_every_collision() {
+    fn a_hash_is_a_valid_label_and_changes_with_every_collision() {
         let template = template(&json!({"app": "web"}), "web:1");
         let all: Vec<String> = [None, Some(1), Some(2)].map(|count| hash(&template, count)).into();
         assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2], "{all:?}");

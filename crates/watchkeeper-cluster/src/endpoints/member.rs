@@ -1,10 +1,10 @@
-//! Members: pods of a service, as those see them who want to reach it.
+//! Members: the pods of a service, as its clients see them.
 
 use serde_json::Value;
 
 use super::view::{Container, Pod, Port, Service, ServicePort, TargetRef};
 
-/// A pod of a service that has an address.
+/// A pod of a service that has an IP address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) address: String,
@@ -14,14 +14,14 @@ pub(super) struct Member {
     /// Whether the pod is ready.
     pub(super) is_serving: bool,
     pub(super) is_terminating: bool,
-    /// The ports of the service here. `None` where the service has some, and the pod none of them.
+    /// The service's ports on this pod, or `None` if the service has ports and the pod has none of them.
     pub(super) ports: Option<Vec<Port>>,
-    /// Since when the pod is as ready as it is.
+    /// Last transition of the pod's `Ready` condition.
     pub(super) ready_since: Option<String>,
 }
 
 impl Member {
-    /// One that has ended has no part in it, nor one without an address.
+    /// Returns the member for a pod, or `None` if the pod has finished or has no IP address.
     pub(super) fn of(pod: &Pod, service: &Service) -> Option<Self> {
         let has_ended = matches!(pod.status.phase.as_str(), "Succeeded" | "Failed");
         if has_ended || pod.status.pod_ip.is_empty() {
@@ -45,20 +45,20 @@ impl Member {
                 uid: meta.uid.clone(),
             },
             is_serving: ready.is_some_and(|ready| ready.is_true()),
-            is_terminating: meta.is_going(),
+            is_terminating: meta.is_terminating(),
             ports: Some(found).filter(|found| !found.is_empty() || is_portless),
             ready_since: ready.and_then(|ready| ready.last_transition_time.clone()),
         })
     }
 }
 
-/// Where a pod serves a port of a service: the number that it names, or the port of that name.
+/// Resolves a service port to a port of the pod, by number or by name.
 fn find(wanted: &ServicePort, pod: &Pod) -> Option<Port> {
     let number = match &wanted.target_port {
         Value::String(name) => {
-            let beside = pod.spec.init_containers.iter().filter(|it| it.restart_policy == "Always");
+            let sidecars = pod.spec.init_containers.iter().filter(|it| it.restart_policy == "Always");
             let ports = |container: &Container| container.ports.clone();
-            let mut ports = pod.spec.containers.iter().chain(beside).flat_map(ports);
+            let mut ports = pod.spec.containers.iter().chain(sidecars).flat_map(ports);
             ports.find(|port| port.name == *name && port.protocol == wanted.protocol)?.container_port
         }
         Value::Number(number) => u16::try_from(number.as_u64()?).ok().filter(|number| *number > 0)?,
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_takes_part_as_long_as_it_has_an_address_and_has_not_ended() {
+    fn a_pod_is_a_member_while_it_has_an_address_and_runs() {
         let service: Service = serde_json::from_value(json!({
             "metadata": {"name": "web", "namespace": "x"}, "spec": {"ports": [{"port": 80, "protocol": "TCP"}]},
         }))

@@ -1,9 +1,9 @@
-//! Endpoints: where the pods of a service are.
+//! Endpoints: the addresses of the pods behind a service.
 //!
-//! From: services with a selector, and the pods that it selects.
-//! To:   an Endpoints object and EndpointSlices, which are written where an address, a port or a readiness changes.
+//! Input: services with a selector, and the pods they select.
+//! Output: Endpoints and EndpointSlices, written when an address, a port or readiness changes.
 //!
-//! Both are made from the same [`Members`]. Services without a selector are left alone.
+//! Both are computed from the same [`Members`]. Services without a selector are left alone.
 
 mod member;
 mod slice_plan;
@@ -18,19 +18,19 @@ use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{PODS, SERVICES};
 use member::Member;
 use view::{Pod, Service};
 
-/// That a service has no address of its own.
+/// Label of endpoints of a headless service.
 const HEADLESS: &str = "service.kubernetes.io/headless";
-/// When what led to this state has happened.
+/// Annotation with the time of the change that led to this state.
 const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 
-pub(crate) fn start(plane: &mut Plane) {
-    subsets::start(plane, Members::new(plane));
-    slices::start(plane, Members::new(plane));
+pub(crate) fn start(context: &mut ControllerContext) {
+    subsets::start(context, Members::new(context));
+    slices::start(context, Members::new(context));
 }
 
 /// Services and their pods.
@@ -41,13 +41,13 @@ struct Members {
 }
 
 impl Members {
-    fn new(plane: &Plane) -> Self {
-        // A service is looked at whenever one of its pods changes: all others are decoded already.
-        let (services, pods) = (plane.informer(SERVICES), plane.informer(PODS));
+    fn new(context: &ControllerContext) -> Self {
+        // Kept decoded: a service is reconciled on every change of one of its pods.
+        let (services, pods) = (context.informer(SERVICES), context.informer(PODS));
         Self { services: services.reader(Keep::Decoded), pods: pods.reader(Keep::Decoded) }
     }
 
-    /// The services that select a pod.
+    /// Returns the services that select a pod.
     fn selecting(&self, pod: &Object) -> Vec<ObjectKey> {
         let Some(namespace) = pod.head.key().namespace() else { return Vec::new() };
         let (services, _) = self.services.namespace(namespace).list(&LabelSelector::default()).partial();
@@ -60,7 +60,7 @@ impl Members {
         services.iter().filter(|service| selects(service)).map(|service| service.metadata.key()).collect()
     }
 
-    /// The pods of a service that have an address. `None` if it selects none.
+    /// Returns the pods of a service that have an IP address, or `None` if the service has no selector.
     fn of(&self, service: &Service) -> Option<Vec<Member>> {
         let selector = service.spec.selector.as_ref().filter(|_| service.spec.kind != "ExternalName")?;
         let labels = LabelSelector::from_labels(selector).ok().filter(|_| !selector.is_empty())?;
@@ -69,7 +69,7 @@ impl Members {
     }
 }
 
-/// The labels of what belongs to a service.
+/// Returns the labels of a service's endpoints.
 fn labels(service: &Service, own: &[(&str, &str)]) -> BTreeMap<String, String> {
     let mut labels = service.metadata.labels.clone();
     labels.remove(HEADLESS);
@@ -80,7 +80,7 @@ fn labels(service: &Service, own: &[(&str, &str)]) -> BTreeMap<String, String> {
     labels
 }
 
-/// What makes some labels others by a merge patch.
+/// Returns a merge patch from one set of labels to another.
 fn label_patch(
     from: &BTreeMap<String, String>,
     to: &BTreeMap<String, String>,
@@ -89,13 +89,13 @@ fn label_patch(
     removed.chain(to.iter().map(|(key, value)| (key.clone(), Some(value.clone())))).collect()
 }
 
-/// When the last of what led to these members has happened.
+/// Returns the time of the last change that led to these members.
 fn trigger_time(service: &Service, members: &[Member]) -> Option<String> {
     let changes = members.iter().filter_map(|member| member.ready_since.clone());
     changes.chain(service.metadata.creation_timestamp.clone()).max()
 }
 
-/// Whether a write was forbidden, as all are that make something in a namespace that is going.
+/// Returns whether a write was forbidden, as creates are in a terminating namespace.
 fn is_forbidden(error: &RequestError) -> bool {
     error.status().is_some_and(|status| status.code == 403)
 }

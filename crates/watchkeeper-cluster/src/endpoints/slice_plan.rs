@@ -1,4 +1,4 @@
-//! Plan: which slices are to be written so that all endpoints are in one, and few slices change.
+//! Plan: the slices to write so that every endpoint is in one, changing as few as possible.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,8 +8,8 @@ use super::member::Member;
 use super::view::{Port, TargetRef};
 use crate::view::Meta;
 
-/// How many endpoints a slice has at most.
-pub(super) const MOST: usize = 100;
+/// Maximum number of endpoints per slice.
+pub(super) const MAX_ENDPOINTS: usize = 100;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -22,7 +22,7 @@ pub(super) struct Slice {
     pub(super) endpoints: Vec<Endpoint>,
 }
 
-/// A list that may be null.
+/// Deserializes a list that may be null.
 fn some<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or_default())
 }
@@ -47,7 +47,7 @@ pub(super) struct Conditions {
     pub(super) terminating: bool,
 }
 
-/// What is to be written. The names are those of slices that are there.
+/// The writes to make.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) create: Vec<(Vec<Port>, Vec<Endpoint>)>,
@@ -71,8 +71,8 @@ impl Endpoint {
     }
 }
 
-/// How to get from the slices that are there to these endpoints. An endpoint stays where it is; new ones come to the
-/// fullest slice that has room. Where there are no endpoints at all there is one slice without any.
+/// Plans the way from the existing slices to these endpoints. An endpoint stays in its slice; new ones go to
+/// the fullest slice with room. Without endpoints there is one empty slice.
 pub(super) fn plan(present: &[Slice], members: &[Member], publishes_all: bool) -> Plan {
     let mut wanted: BTreeMap<Vec<Port>, Vec<Endpoint>> = BTreeMap::new();
     for member in members {
@@ -85,9 +85,10 @@ pub(super) fn plan(present: &[Slice], members: &[Member], publishes_all: bool) -
     let mut plan = Plan::default();
     let mut slices: BTreeMap<Vec<Port>, Vec<Slice>> = BTreeMap::new();
     for slice in present {
-        match wanted.contains_key(&slice.ports) {
-            true => slices.entry(slice.ports.clone()).or_default().push(slice.clone()),
-            false => plan.delete.push(slice.clone()),
+        if wanted.contains_key(&slice.ports) {
+            slices.entry(slice.ports.clone()).or_default().push(slice.clone());
+        } else {
+            plan.delete.push(slice.clone());
         }
     }
     for (ports, endpoints) in wanted {
@@ -97,7 +98,7 @@ pub(super) fn plan(present: &[Slice], members: &[Member], publishes_all: bool) -
     plan
 }
 
-/// The same for endpoints with the same ports.
+/// Plans the slices of endpoints with the same ports.
 fn distribute(plan: &mut Plan, ports: Vec<Port>, endpoints: Vec<Endpoint>, slices: Vec<Slice>) {
     let order: Vec<String> = endpoints.iter().map(|it| it.target_ref.uid.clone()).collect();
     let mut left: HashMap<String, Endpoint> =
@@ -112,11 +113,11 @@ fn distribute(plan: &mut Plan, ports: Vec<Port>, endpoints: Vec<Endpoint>, slice
     let mut new: Vec<Endpoint> = order.iter().filter_map(|uid| left.remove(uid)).collect();
     kept.sort_by_key(|(_, stay)| std::cmp::Reverse(stay.len()));
     for (_, stay) in &mut kept {
-        let room = MOST.saturating_sub(stay.len()).min(new.len());
+        let room = MAX_ENDPOINTS.saturating_sub(stay.len()).min(new.len());
         stay.extend(new.drain(..room));
     }
     while !new.is_empty() {
-        let rest = new.split_off(new.len().min(MOST));
+        let rest = new.split_off(new.len().min(MAX_ENDPOINTS));
         plan.create.push((ports.clone(), std::mem::replace(&mut new, rest)));
     }
     let is_placeholder_wanted = ports.is_empty() && order.is_empty();
@@ -165,7 +166,7 @@ mod tests {
         }
     }
 
-    /// `+80:2 web-1:100 -web-2`: created, there with so many, and deleted.
+    /// Formats a plan as `+80:2 web-1:100 -web-2`: created, kept with this many endpoints, deleted.
     fn shown(plan: &Plan) -> String {
         let port = |ports: &[Port]| ports.first().map_or(0, |port| port.port);
         let mut texts: Vec<String> =
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_stay_where_they_are_and_new_ones_fill_up() {
+    fn endpoints_stay_in_their_slice_and_new_ones_fill_the_fullest() {
         let members = |range: std::ops::Range<usize>| range.map(|number| member(number, 80));
         for (present, wanted, expected) in [
             (vec![], members(0..0), "+0:0"),
@@ -209,10 +210,10 @@ mod tests {
     }
 
     #[test]
-    fn who_is_going_serves_and_is_not_ready() {
-        let mut going = member(1, 80);
-        going.is_terminating = true;
-        let conditions = |publishes_all| Endpoint::of(&going, publishes_all).conditions;
+    fn a_terminating_endpoint_is_serving_but_not_ready() {
+        let mut terminating = member(1, 80);
+        terminating.is_terminating = true;
+        let conditions = |publishes_all| Endpoint::of(&terminating, publishes_all).conditions;
         assert_eq!(conditions(false), Conditions { ready: false, serving: true, terminating: true });
         assert_eq!(conditions(true), Conditions { ready: true, serving: true, terminating: true });
     }

@@ -1,4 +1,4 @@
-//! Subsets: the older way to say where a service is, all in one object.
+//! Endpoints objects of services: the older API, with all addresses in one object.
 
 use std::collections::BTreeMap;
 
@@ -7,38 +7,38 @@ use serde_json::json;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::Object;
 
 use super::member::Member;
 use super::view::{Port, TargetRef};
 use super::{Members, TRIGGER_TIME, label_patch, labels, trigger_time};
-use crate::plane::Plane;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{ENDPOINTS, PODS, SERVICES};
 use crate::view::Meta;
 
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
 const MANAGER: &str = "endpoint-controller";
 const OVER_CAPACITY: &str = "endpoints.kubernetes.io/over-capacity";
-/// How many addresses there are at most; others do without this object.
-const MOST: usize = 1_000;
+/// Maximum number of addresses; the rest is dropped.
+const MAX_ADDRESSES: usize = 1_000;
 
-pub(super) fn start(plane: &mut Plane, members: Members) {
+pub(super) fn start(context: &mut ControllerContext, members: Members) {
     let selecting = {
         let members = members.clone();
         move |pod: &Object| members.selecting(pod)
     };
-    // Others may have such objects without any service.
+    // Other clients may create Endpoints without a service.
     let ours = |object: &Object| {
         let is_ours = object.head.label(MANAGED_BY) == Some(MANAGER);
         is_ours.then(|| object.head.key().clone()).into_iter().collect()
     };
-    let controller = Controller::new("endpoint", &plane.informer(SERVICES))
-        .watches(&plane.informer(PODS), selecting)
-        .watches(&plane.informer(ENDPOINTS), ours)
+    let controller = Controller::new("endpoint", &context.informer(SERVICES))
+        .watches(&context.informer(PODS), selecting)
+        .watches(&context.informer(ENDPOINTS), ours)
         .concurrency(4);
-    let keeper = Keeper { members, endpoints: plane.reader(ENDPOINTS), api: plane.api(ENDPOINTS) };
-    plane.run(controller, keeper);
+    let keeper = Keeper { members, endpoints: context.reader(ENDPOINTS), api: context.api(ENDPOINTS) };
+    context.run(controller, keeper);
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -78,33 +78,33 @@ struct Keeper {
 }
 
 impl Reconcile for Keeper {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let key = request.key();
         let service = self.members.services.get(key)?;
         let present = self.endpoints.get(key)?;
         let Some(service) = service else {
-            if let Some(present) = present.filter(|present| !present.metadata.is_going()) {
+            if let Some(present) = present.filter(|present| !present.metadata.is_terminating()) {
                 self.delete(&present).await?;
             }
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         };
-        let Some(members) = self.members.of(&service) else { return Ok(Action::Done) };
-        if service.metadata.is_going() {
-            return Ok(Action::Done);
+        let Some(members) = self.members.of(&service) else { return Ok(Action::await_change()) };
+        if service.metadata.is_terminating() {
+            return Ok(Action::await_change());
         }
         let all = subsets(&members, service.spec.publish_not_ready_addresses);
-        let (subsets, is_cut) = cut(all);
+        let (subsets, is_truncated) = truncate(all);
         let labels = labels(&service, &[(MANAGED_BY, MANAGER)]);
         let annotations = json!({
             TRIGGER_TIME: trigger_time(&service, &members),
-            OVER_CAPACITY: is_cut.then_some("truncated"),
+            OVER_CAPACITY: is_truncated.then_some("truncated"),
         });
         let api = self.api.clone().namespace(&service.metadata.namespace);
         let name = &service.metadata.name;
         let options = WriteOptions::default();
         let written = match present {
             Some(present) if present.subsets == subsets && present.metadata.labels == labels => {
-                return Ok(Action::Done);
+                return Ok(Action::await_change());
             }
             Some(present) => {
                 let patch = json!({
@@ -132,17 +132,17 @@ impl Reconcile for Keeper {
             }
         };
         match written {
-            Ok(object) => request.wrote(self.endpoints.store(), object.resource_version()),
-            // Its namespace is going, or it is itself.
+            Ok(_) => {}
+            // The namespace is being deleted, or the object is gone.
             Err(error) if error.is_not_found() || super::is_forbidden(&error) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(Action::Done)
+        Ok(Action::await_change())
     }
 }
 
 impl Keeper {
-    async fn delete(&self, present: &Endpoints) -> Result<(), Failure> {
+    async fn delete(&self, present: &Endpoints) -> Result<(), Error> {
         let api = self.api.clone().namespace(&present.metadata.namespace);
         let options = DeleteOptions { uid: Some(present.metadata.uid.clone()), ..DeleteOptions::default() };
         match api.delete(&present.metadata.name, &options).await {
@@ -152,7 +152,7 @@ impl Keeper {
     }
 }
 
-/// The members by their ports. Those that are going are not among them, unless readiness does not matter.
+/// Groups the members by their ports. Terminating ones are left out unless unready addresses are published.
 fn subsets(members: &[Member], publishes_all: bool) -> Vec<Subset> {
     let mut by_ports: BTreeMap<Vec<Port>, Subset> = BTreeMap::new();
     for member in members.iter().filter(|member| publishes_all || !member.is_terminating) {
@@ -169,9 +169,10 @@ fn subsets(members: &[Member], publishes_all: bool) -> Vec<Subset> {
             node_name: member.node.clone(),
             target_ref: member.target.clone(),
         };
-        match publishes_all || member.is_serving {
-            true => subset.addresses.push(address),
-            false => subset.not_ready_addresses.push(address),
+        if publishes_all || member.is_serving {
+            subset.addresses.push(address);
+        } else {
+            subset.not_ready_addresses.push(address);
         }
     }
     let mut subsets: Vec<Subset> = by_ports.into_values().collect();
@@ -183,13 +184,13 @@ fn subsets(members: &[Member], publishes_all: bool) -> Vec<Subset> {
     subsets
 }
 
-/// No more addresses than there may be, and of those rather the ready ones; and whether there were more.
-fn cut(mut subsets: Vec<Subset>) -> (Vec<Subset>, bool) {
+/// Truncates to the maximum number of addresses, ready ones first, and returns whether any were dropped.
+fn truncate(mut subsets: Vec<Subset>) -> (Vec<Subset>, bool) {
     let count = |subsets: &[Subset]| -> usize {
         subsets.iter().map(|it| it.addresses.len() + it.not_ready_addresses.len()).sum()
     };
     let before = count(&subsets);
-    let mut room = MOST;
+    let mut room = MAX_ADDRESSES;
     for subset in &mut subsets {
         subset.addresses.truncate(room);
         room -= subset.addresses.len();
@@ -198,9 +199,9 @@ fn cut(mut subsets: Vec<Subset>) -> (Vec<Subset>, bool) {
         subset.not_ready_addresses.truncate(room);
         room -= subset.not_ready_addresses.len();
     }
-    let is_cut = count(&subsets) < before;
+    let is_truncated = count(&subsets) < before;
     subsets.retain(|subset| !subset.addresses.is_empty() || !subset.not_ready_addresses.is_empty());
-    (subsets, is_cut)
+    (subsets, is_truncated)
 }
 
 #[cfg(test)]
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_grouped_by_ports_and_parted_by_readiness() {
+    fn addresses_are_grouped_by_ports_and_readiness() {
         let members = [
             member(3, Some(80), true, false),
             member(1, Some(80), true, false),
@@ -250,11 +251,14 @@ mod tests {
     }
 
     #[test]
-    fn there_are_a_thousand_addresses_at_most() {
+    fn at_most_a_thousand_addresses_are_written() {
         let members: Vec<Member> =
             (0..1_500).map(|number| member(number, Some(80), number % 2 == 0, false)).collect();
-        let (few, is_cut) = cut(subsets(&members, false));
-        assert_eq!((few[0].addresses.len(), few[0].not_ready_addresses.len(), is_cut), (750, 250, true));
-        assert!(!cut(subsets(&members[..1_000], false)).1);
+        let (few, is_truncated) = truncate(subsets(&members, false));
+        assert_eq!(
+            (few[0].addresses.len(), few[0].not_ready_addresses.len(), is_truncated),
+            (750, 250, true)
+        );
+        assert!(!truncate(subsets(&members[..1_000], false)).1);
     }
 }

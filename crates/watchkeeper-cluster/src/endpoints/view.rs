@@ -1,4 +1,4 @@
-//! Services and pods, as far as it matters where they are.
+//! The fields of services and pods that endpoints are computed from.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub(super) struct ServicePort {
 }
 
 impl Service {
-    /// Whether it has no address of its own.
+    /// Returns whether it has no cluster IP.
     pub(super) fn is_headless(&self) -> bool {
         matches!(self.spec.cluster_ip.as_str(), "" | "None")
     }
@@ -86,7 +86,7 @@ pub(super) struct PodStatus {
     pub(super) conditions: Vec<Condition>,
 }
 
-/// Whom an address is of.
+/// A reference to the pod behind an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct TargetRef {
@@ -96,7 +96,7 @@ pub(super) struct TargetRef {
     pub(super) uid: String,
 }
 
-/// Where a service is served. An empty name is not written, but where slices have one always.
+/// A port of an endpoint. Endpoints omit an empty name; slices always have one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Port {

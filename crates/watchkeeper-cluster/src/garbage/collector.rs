@@ -1,6 +1,8 @@
-//! Collector: decides what is garbage, and has it deleted.
+//! Collector: decides which objects are garbage, and deletes them.
 //!
-//! - K1: nothing is deleted but by uid, and after the server itself has said that no owner is there.
+//! Invariants:
+//! - `collector.K1`: an object is deleted only by UID, and only after the server has confirmed that all its
+//!   owners are absent.
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use parking_lot::Mutex;
@@ -8,95 +10,97 @@ use watchkeeper_client::dynamic::Propagation;
 use watchkeeper_workqueue::{Item, WorkQueue};
 
 use super::graph::{Due, Graph, Known};
-use super::live::{FOREGROUND, LiveMeta, ORPHAN, Objects, Placed, Trouble};
+use super::live::{CollectError, FOREGROUND, LiveMeta, ORPHAN, Objects, Placed};
 use super::reference::{Owner, Reference, Uid};
 use crate::view::OwnerReference;
 
-/// How many dependents are let go at once.
-const AT_A_TIME: usize = 20;
+/// Maximum number of dependents orphaned in parallel.
+const MAX_PARALLEL: usize = 20;
 
-/// What is to be done about an object.
+/// A task for an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Task {
-    /// To look whether it is garbage, or can go.
+    /// Check whether it is garbage, or whether its deletion can complete.
     Delete(Uid),
-    /// To let its dependents go.
+    /// Orphan its dependents.
     Orphan(Uid),
 }
 
-/// What all workers share.
+/// State shared by all workers.
 pub(super) struct Collector {
     pub(super) graph: Mutex<Graph>,
     pub(super) objects: Objects,
     pub(super) queue: WorkQueue<Task>,
 }
 
-/// What became of a task.
-enum Ended {
+/// The outcome of a task.
+enum TaskOutcome {
     Done,
-    Again,
+    Retry,
 }
 
-/// The owners of an object, by what the server says of them.
+/// The owners of an object, classified by the server's answers.
 #[derive(Default)]
 struct Owners<'a> {
-    /// They are there.
+    /// Owners that exist.
     solid: usize,
-    /// They are not.
+    /// Owners that do not exist.
     dangling: Vec<&'a str>,
-    /// They are not, and have let their dependents go before.
+    /// Absent owners that had orphaned their dependents.
     released: Vec<&'a str>,
-    /// They wait for their dependents to go.
+    /// Owners in foreground deletion, which wait for their dependents.
     waiting: Vec<&'a str>,
 }
 
 impl Collector {
-    /// Does one task after the other, until the queue ends.
+    /// Executes tasks until the queue is shut down.
     pub(super) async fn work(&self) {
         while let Some(item) = self.queue.get().await {
             let outcome = match item.key() {
                 Task::Delete(uid) => self.delete(&uid.clone()).await,
-                Task::Orphan(uid) => self.orphan(&uid.clone()).await.map(|()| Ended::Done),
+                Task::Orphan(uid) => self.orphan(&uid.clone()).await.map(|()| TaskOutcome::Done),
             };
             settle(item, outcome);
         }
     }
 
-    /// Has those worked on that are due.
+    /// Enqueues the tasks that are due.
     pub(super) fn queue(&self, due: Due) {
         due.orphan.into_iter().for_each(|uid| self.queue.add(Task::Orphan(uid)));
         due.delete.into_iter().for_each(|uid| self.queue.add(Task::Delete(uid)));
         due.later.into_iter().for_each(|uid| self.queue.add_limited(Task::Delete(uid)));
     }
 
-    async fn delete(&self, uid: &Uid) -> Result<Ended, Trouble> {
-        let Some(known) = self.graph.lock().known(uid) else { return Ok(Ended::Done) };
-        if known.state.is_going && !known.state.deletes_dependents {
-            return Ok(Ended::Done); // it goes, and then its dependents are due
+    async fn delete(&self, uid: &Uid) -> Result<TaskOutcome, CollectError> {
+        let Some(known) = self.graph.lock().known(uid) else { return Ok(TaskOutcome::Done) };
+        if known.state.is_terminating && !known.state.deletes_dependents {
+            return Ok(TaskOutcome::Done); // its dependents become due when it is gone
         }
         let placed = self.objects.place(&known.reference).await?;
         let Some(live) = placed.get().await? else {
-            self.is_absent(&known.reference, &placed);
-            return Ok(Ended::Done);
+            self.mark_absent(&known.reference, &placed);
+            return Ok(TaskOutcome::Done);
         };
-        match known.state.deletes_dependents {
-            true => self.delete_dependents(uid, &placed).await?,
-            false => self.collect(&known, &live, &placed).await?,
+        if known.state.deletes_dependents {
+            self.delete_dependents(uid, &placed).await?;
+        } else {
+            self.collect(&known, &live, &placed).await?;
         }
-        // Who was not seen is looked for until he is, or is not there.
-        Ok(if known.is_observed { Ended::Done } else { Ended::Again })
+        // An owner that no monitor has observed is checked until it is observed or absent.
+        Ok(if known.is_observed { TaskOutcome::Done } else { TaskOutcome::Retry })
     }
 
-    fn is_absent(&self, reference: &Reference, placed: &Placed) {
-        let due = match placed.is_namespaced {
-            true => self.graph.lock().found_absent(reference),
-            false => self.graph.lock().found_absent(&reference.of_cluster()),
+    fn mark_absent(&self, reference: &Reference, placed: &Placed) {
+        let due = if placed.is_namespaced {
+            self.graph.lock().found_absent(reference)
+        } else {
+            self.graph.lock().found_absent(&reference.of_cluster())
         };
         self.queue(due);
     }
 
-    /// Lets go an object whose dependents had to go first, or sees to these.
-    async fn delete_dependents(&self, uid: &Uid, placed: &Placed) -> Result<(), Trouble> {
+    /// Completes a foreground deletion once no dependent blocks it; until then enqueues the dependents.
+    async fn delete_dependents(&self, uid: &Uid, placed: &Placed) -> Result<(), CollectError> {
         let blocking = self.graph.lock().blocking(uid);
         if blocking.is_empty() {
             return Ok(placed.remove_finalizer(FOREGROUND).await?);
@@ -107,29 +111,26 @@ impl Collector {
     }
 
     /// Deletes an object if no owner is left.
-    async fn collect(&self, known: &Known, live: &LiveMeta, placed: &Placed) -> Result<(), Trouble> {
+    async fn collect(&self, known: &Known, live: &LiveMeta, placed: &Placed) -> Result<(), CollectError> {
         if live.owner_references.is_empty() {
             return Ok(());
         }
         let owners = self.classify(known, &live.owner_references).await?;
         if !owners.released.is_empty() {
-            // Its change comes back, and it is due once more for the sake of its other owners.
+            // Enqueued once more because of its other owners.
             placed.remove_owners(&owners.released).await?;
             self.queue.add(Task::Delete(known.reference.uid.clone()));
             return Ok(());
         }
         if owners.solid > 0 {
             let mut others = owners.dangling;
-            others.extend(owners.waiting); // they would wait for ever
-            return match others.is_empty() {
-                true => Ok(()),
-                false => Ok(placed.remove_owners(&others).await?),
-            };
+            others.extend(owners.waiting); // they would wait forever
+            return if others.is_empty() { Ok(()) } else { Ok(placed.remove_owners(&others).await?) };
         }
         let (has_dependents, has_deleting) = self.graph.lock().owns(&known.reference.uid);
         let is_waited_for = !owners.waiting.is_empty() && has_dependents;
         if is_waited_for && has_deleting {
-            placed.unblock_owners(live).await?; // they may wait for each other
+            placed.unblock_owners(live).await?; // breaks a cycle of owners that wait for each other
         }
         let policy = match () {
             () if is_waited_for => Propagation::Foreground,
@@ -138,18 +139,22 @@ impl Collector {
             () => Propagation::Background,
         };
         match placed.delete(live, policy).await {
-            Err(error) if error.is_not_found() => self.is_absent(&known.reference, placed),
+            Err(error) if error.is_not_found() => self.mark_absent(&known.reference, placed),
             outcome => outcome?,
         }
         Ok(())
     }
 
-    /// Asks the server for all owners (K1).
-    async fn classify<'a>(&self, known: &Known, owners: &'a [OwnerReference]) -> Result<Owners<'a>, Trouble> {
+    /// Queries the server for all owners (`collector.K1`).
+    async fn classify<'a>(
+        &self,
+        known: &Known,
+        owners: &'a [OwnerReference],
+    ) -> Result<Owners<'a>, CollectError> {
         let mut found = Owners::default();
         for owner in owners {
             let uid = owner.uid.as_str();
-            match self.look_for(owner, &known.reference).await? {
+            match self.find_owner(owner, &known.reference).await? {
                 None if self.graph.lock().has_released(uid) => found.released.push(uid),
                 None => found.dangling.push(uid),
                 Some(live) if live.deletion_timestamp.is_some() && live.has(FOREGROUND) => {
@@ -161,12 +166,12 @@ impl Collector {
         Ok(found)
     }
 
-    /// An owner; `None` where it is not there.
-    async fn look_for(
+    /// Returns an owner, or `None` if it does not exist.
+    async fn find_owner(
         &self,
         owner: &OwnerReference,
         dependent: &Reference,
-    ) -> Result<Option<LiveMeta>, Trouble> {
+    ) -> Result<Option<LiveMeta>, CollectError> {
         let mut reference = {
             let mut graph = self.graph.lock();
             let of = graph.of(&owner.api_version, &owner.kind);
@@ -188,8 +193,8 @@ impl Collector {
         Ok(live)
     }
 
-    /// Lets the dependents of an object go, and then itself.
-    async fn orphan(&self, uid: &Uid) -> Result<(), Trouble> {
+    /// Removes the owner reference from all dependents of an object, then its `orphan` finalizer.
+    async fn orphan(&self, uid: &Uid) -> Result<(), CollectError> {
         let Some((known, dependents)) = ({
             let mut graph = self.graph.lock();
             graph.release(uid.clone());
@@ -198,14 +203,14 @@ impl Collector {
             return Ok(());
         };
         stream::iter(dependents)
-            .map(|dependent| self.let_go(dependent, uid))
-            .buffer_unordered(AT_A_TIME)
+            .map(|dependent| self.orphan_dependent(dependent, uid))
+            .buffer_unordered(MAX_PARALLEL)
             .try_collect::<()>()
             .await?;
         Ok(self.objects.place(&known.reference).await?.remove_finalizer(ORPHAN).await?)
     }
 
-    async fn let_go(&self, dependent: Reference, owner: &Uid) -> Result<(), Trouble> {
+    async fn orphan_dependent(&self, dependent: Reference, owner: &Uid) -> Result<(), CollectError> {
         match self.objects.place(&dependent).await?.remove_owners(&[owner]).await {
             Err(error) if error.is_not_found() => Ok(()),
             outcome => Ok(outcome?),
@@ -213,15 +218,15 @@ impl Collector {
     }
 }
 
-fn settle(item: Item<Task>, outcome: Result<Ended, Trouble>) {
+fn settle(item: Item<Task>, outcome: Result<TaskOutcome, CollectError>) {
     match outcome {
-        Ok(Ended::Done) | Err(Trouble::NamespacedOwner) => item.forget(),
-        Ok(Ended::Again) => item.retry(),
-        Err(trouble) => {
+        Ok(TaskOutcome::Done) | Err(CollectError::NamespacedOwner) => item.forget(),
+        Ok(TaskOutcome::Retry) => item.retry(),
+        Err(error) => {
             let task = item.key();
-            match &trouble {
-                Trouble::Unmapped(_) => tracing::debug!(?task, %trouble, "tried again"),
-                _ => tracing::warn!(?task, %trouble, "garbage was not collected, and is tried again"),
+            match &error {
+                CollectError::Unmapped(_) => tracing::debug!(?task, %error, "no REST mapping yet; retrying"),
+                _ => tracing::warn!(?task, %error, "failed to collect garbage; retrying"),
             }
             item.retry();
         }

@@ -1,4 +1,4 @@
-//! Live: objects as the server has them now, to look at and to change.
+//! Live objects: reads and writes of objects on the server.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -12,15 +12,15 @@ use watchkeeper_core::{GroupKind, GroupVersion, Status};
 use super::reference::{Reference, Uid};
 use crate::view::OwnerReference;
 
-/// Its dependents are deleted before it goes.
+/// Finalizer of foreground deletion: dependents are deleted first.
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
-/// Its dependents are let go before it goes.
+/// Finalizer of orphaning: owner references of dependents are removed first.
 pub(super) const ORPHAN: &str = "orphan";
 
-/// How often a finalizer is removed from what others write, too, before it is left for later.
+/// Maximum attempts to remove a finalizer from an object that others keep writing.
 const TRIES: u32 = 5;
 
-/// An object as the server has it.
+/// An object as returned by the server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Live {
     pub(super) metadata: LiveMeta,
@@ -42,13 +42,13 @@ impl LiveMeta {
     }
 }
 
-/// Why nothing could be done.
+/// Why a task failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
-    /// It may be known later.
+pub(super) enum CollectError {
+    /// The kind is unknown, perhaps not for long.
     #[error("unable to get REST mapping for {0}")]
     Unmapped(String),
-    /// To try again would be no better.
+    /// Permanent: not retried.
     #[error("cluster-scoped objects cannot refer to namespaced owners")]
     NamespacedOwner,
     #[error(transparent)]
@@ -63,7 +63,7 @@ pub(super) struct Objects {
     mapper: RestMapper,
 }
 
-/// An object where it is.
+/// An object at a resolved location.
 pub(super) struct Placed {
     api: ResourceClient<Live>,
     name: String,
@@ -76,15 +76,15 @@ impl Objects {
         Self { client, mapper }
     }
 
-    /// The server has other resources than before.
+    /// Discards cached discovery, after the server's resources have changed.
     pub(super) fn reset(&self) {
         self.mapper.reset();
     }
 
-    /// An object in the place that a reference says.
-    pub(super) async fn place(&self, reference: &Reference) -> Result<Placed, Trouble> {
+    /// Resolves a reference to a location.
+    pub(super) async fn place(&self, reference: &Reference) -> Result<Placed, CollectError> {
         let of = &reference.of;
-        let unmapped = || Trouble::Unmapped(format!("{}/{}", of.api_version, of.kind));
+        let unmapped = || CollectError::Unmapped(format!("{}/{}", of.api_version, of.kind));
         let at: GroupVersion = of.api_version.parse().map_err(|_| unmapped())?;
         let kind = GroupKind { group: at.group.clone(), kind: of.kind.clone() };
         let mapping = match self.mapper.kind(&kind, &[&at.version]).await {
@@ -95,7 +95,7 @@ impl Objects {
         let api = self.client.metadata(&mapping.resource.group_version(), &mapping.resource.resource);
         let api = match (mapping.namespaced, reference.key.namespace()) {
             (true, Some(namespace)) => api.namespace(namespace),
-            (true, None) => return Err(Trouble::NamespacedOwner),
+            (true, None) => return Err(CollectError::NamespacedOwner),
             (false, _) => api,
         };
         let (name, uid) = (reference.key.name().to_owned(), reference.uid.clone());
@@ -104,13 +104,13 @@ impl Objects {
 }
 
 impl Placed {
-    /// The object, where it is the one that is meant.
+    /// Returns the object if it has the expected UID.
     pub(super) async fn get(&self) -> Result<Option<LiveMeta>, RequestError> {
         let found = self.api.get_opt(&self.name).await?;
         Ok(found.map(|found| found.metadata).filter(|found| *found.uid == *self.uid))
     }
 
-    /// Deletes it if it is as it was read, as far as owners are concerned.
+    /// Deletes the object unless its owners have changed since it was read.
     pub(super) async fn delete(&self, read: &LiveMeta, policy: Propagation) -> Result<(), RequestError> {
         let options = |version: Option<&str>| DeleteOptions {
             propagation: Some(policy),
@@ -125,20 +125,21 @@ impl Placed {
         };
         let now = self.api.get(&self.name).await?.metadata;
         let is_same = *now.uid == *self.uid && now.owner_references == read.owner_references;
-        match is_same && now.resource_version != read.resource_version {
-            // Something else of it changes, and maybe often: that is no reason to let it live.
-            true => self.api.delete(&self.name, &options(None)).await.map(drop),
-            false => Err(conflict),
+        if is_same && now.resource_version != read.resource_version {
+            // Unrelated changes, perhaps frequent ones, must not keep garbage alive.
+            self.api.delete(&self.name, &options(None)).await.map(drop)
+        } else {
+            Err(conflict)
         }
     }
 
-    /// Takes away owners.
+    /// Removes owner references.
     pub(super) async fn remove_owners(&self, owners: &[&str]) -> Result<(), RequestError> {
         let removed: Vec<Value> = owners.iter().map(|uid| json!({"$patch": "delete", "uid": uid})).collect();
         self.change_owners(removed, |all| all.retain(|owner| !owners.contains(&owner.uid.as_str()))).await
     }
 
-    /// No owner has to wait for it any more.
+    /// Clears `blockOwnerDeletion` on all owner references.
     pub(super) async fn unblock_owners(&self, read: &LiveMeta) -> Result<(), RequestError> {
         let blocking = read.owner_references.iter().filter(|owner| owner.block_owner_deletion == Some(true));
         let unblocked =
@@ -149,7 +150,8 @@ impl Placed {
         .await
     }
 
-    /// Changes owners by a strategic patch, and where the kind has none by writing all of them.
+    /// Changes owner references by a strategic merge patch, or by a merge patch if the kind does not support
+    /// it.
     async fn change_owners(
         &self,
         strategic: Vec<Value>,
@@ -171,7 +173,7 @@ impl Placed {
         self.api.patch(&self.name, PatchKind::Merge, &patch, &WriteOptions::default()).await.map(drop)
     }
 
-    /// Nothing holds it any more for the sake of its dependents.
+    /// Removes a finalizer.
     pub(super) async fn remove_finalizer(&self, finalizer: &str) -> Result<(), RequestError> {
         let mut tries = 0;
         loop {

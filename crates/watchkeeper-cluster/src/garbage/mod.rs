@@ -1,8 +1,8 @@
-//! Garbage: objects whose owners are all gone, and what is done about them.
+//! Garbage collector: deletes objects whose owners are all gone.
 //!
-//! From: the metadata of all objects that can be deleted, whatever they are.
-//! To:   deletions of garbage, owner references that are removed, and owners that are let go when their
-//!       dependents are gone (`foregroundDeletion`) or let go themselves (`orphan`).
+//! Input: the metadata of all deletable objects of any kind.
+//! Output: deletions of garbage, removed owner references, and completed foreground (`foregroundDeletion`)
+//! and orphaning (`orphan`) deletions.
 //!
 //! ```text
 //! monitors -> graph -> queue -> collector -> server
@@ -25,21 +25,21 @@ use watchkeeper_client::discovery::RestMapper;
 use watchkeeper_client::rest::Content;
 use watchkeeper_workqueue::WorkQueue;
 
+use crate::context::ControllerContext;
 use crate::namespace::Departures;
-use crate::plane::Plane;
 use crate::resource::NAMESPACES;
 use collector::Collector;
 use live::Objects;
 use monitors::Monitors;
 
-/// How many objects are looked at at once.
+/// Number of workers.
 const WORKERS: usize = 20;
-/// How long is waited for all resources to be known before any object is looked at.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit for all monitors to catch up before collection starts.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Says what goes from namespaces to who wants to know.
-pub(crate) fn start(plane: &mut Plane, departures: Departures) {
-    let client = plane.client().clone();
+/// Starts the garbage collector. It reports deletions in terminating namespaces to `departures`.
+pub(crate) fn start(context: &mut ControllerContext, departures: Departures) {
+    let client = context.client().clone();
     let discovery = DiscoveryClient::new(client.rest(&NAMESPACES.group_version(), Content::json()));
     let mapper = RestMapper::new(Arc::new(discovery.clone()));
     let collector = Arc::new(Collector {
@@ -47,19 +47,19 @@ pub(crate) fn start(plane: &mut Plane, departures: Departures) {
         objects: Objects::new(client, mapper),
         queue: WorkQueue::new(),
     });
-    let monitors = Monitors::new(plane.factory().clone(), discovery, collector.clone(), departures);
-    plane.spawn(|stop| run(monitors, collector, stop));
+    let monitors = Monitors::new(context.factory().clone(), discovery, collector.clone(), departures);
+    context.spawn(|stop| run(monitors, collector, stop));
 }
 
 async fn run(mut monitors: Monitors, collector: Arc<Collector>, stop: CancellationToken) {
     let caught_up = async {
         for mut monitor in monitors.sync().await {
-            let _ = monitor.wait_for(|caught_up| *caught_up).await; // an error: it has ended
+            let _ = monitor.wait_for(|caught_up| *caught_up).await; // an error means that the monitor has ended
         }
     };
     tokio::select! {
         () = stop.cancelled() => return,
-        _ = tokio::time::timeout(PATIENCE, caught_up) => {}
+        _ = tokio::time::timeout(CATCH_UP_TIMEOUT, caught_up) => {}
     }
     let mut workers = JoinSet::new();
     for _ in 0..WORKERS {

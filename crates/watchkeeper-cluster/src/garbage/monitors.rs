@@ -1,7 +1,7 @@
-//! Monitors: an informer for each resource that can be deleted, and the graph that they fill.
+//! Monitors: one informer per deletable resource, which feeds the graph.
 //!
-//! From: discovery, which is asked again when a definition changes, and every now and then.
-//! To:   the [`graph`](super::graph), and whoever empties namespaces.
+//! Input: discovery, repeated when a CustomResourceDefinition changes, and periodically.
+//! Output: the [`graph`](super::graph), and deletions in terminating namespaces.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,35 +20,35 @@ use watchkeeper_core::{Collection, GroupVersion, Object};
 use watchkeeper_wire::decode;
 
 use super::collector::Collector;
-use super::graph::{Due, Graph, Seen, State};
+use super::graph::{Due, Graph, Observed, State};
 use super::live::{FOREGROUND, ORPHAN};
 use super::reference::{Owner, Reference, Type};
 use crate::namespace::Departures;
 use crate::view::OwnerReference;
 
-/// How often discovery is asked whatever happens.
+/// Period of discovery.
 const PERIOD: Duration = Duration::from_secs(30);
 
-/// Fills the graph.
+/// The monitors of all deletable resources.
 pub(super) struct Monitors {
     pub(super) factory: InformerFactory,
     pub(super) discovery: DiscoveryClient,
     pub(super) collector: Arc<Collector>,
     pub(super) departures: Departures,
-    /// A definition has changed, and with it what discovery says.
+    /// Notified when a CustomResourceDefinition has changed.
     changed: Arc<Notify>,
     running: HashMap<Collection, Running>,
     tasks: JoinSet<Collection>,
 }
 
-/// A monitor that is running.
+/// A running monitor.
 struct Running {
-    /// The informer, where nobody else has asked for it.
+    /// The collection of its informer, unless the informer is shared with others.
     own: Option<Collection>,
     task: AbortHandle,
 }
 
-/// What of an object is not in its head.
+/// The metadata that the cache keeps only in encoded form.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Body {
@@ -81,12 +81,13 @@ impl Monitors {
         }
     }
 
-    /// Starts monitors for what is new, and returns what becomes true when each has caught up.
+    /// Starts monitors for new resources and stops those of removed ones. Returns, for each new monitor, a
+    /// receiver that becomes true when it has caught up.
     pub(super) async fn sync(&mut self) -> Vec<watch::Receiver<bool>> {
         let found = match self.discovery.discover().await {
             Ok(found) => found,
             Err(error) => {
-                tracing::warn!(%error, "what can be deleted is not known");
+                tracing::warn!(%error, "discovery failed; retrying later");
                 return Vec::new();
             }
         };
@@ -106,7 +107,7 @@ impl Monitors {
         fresh.into_iter().map(|(all, of)| self.start(all, &of)).collect()
     }
 
-    /// Keeps in step with what can be deleted, until the end.
+    /// Synchronizes the monitors with discovery until `stop`.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         loop {
             tokio::select! {
@@ -115,7 +116,7 @@ impl Monitors {
                 Some(ended) = self.tasks.join_next() => {
                     let is_over = |ended: &Collection| self.running.get(ended).is_some_and(|it| it.task.is_finished());
                     if let Some(ended) = ended.ok().filter(is_over) {
-                        self.running.remove(&ended); // the resource is not there any more
+                        self.running.remove(&ended); // the resource was removed
                     }
                     continue;
                 }
@@ -128,7 +129,7 @@ impl Monitors {
     }
 
     fn start(&mut self, all: Collection, of: &Type) -> watch::Receiver<bool> {
-        // Where somebody has all of the objects, their metadata is not kept once more.
+        // If a full informer exists, its objects are not cached a second time.
         let is_kept = self.factory.collections().contains(&all);
         let own = (!is_kept).then(|| all.clone().metadata_only());
         let informer = self.factory.informer(own.as_ref().unwrap_or(&all));
@@ -152,13 +153,13 @@ impl Monitors {
     async fn end(&mut self, all: &Collection) {
         let Some(running) = self.running.remove(all) else { return };
         match running.own {
-            Some(own) => self.factory.stop_informer(&own).await, // what has happened is heard to the end
+            Some(own) => self.factory.stop_informer(&own).await, // delivers pending changes first
             None => running.task.abort(),
         }
     }
 }
 
-/// Follows one resource.
+/// Watches one resource.
 struct Monitor {
     informer: Informer,
     changes: Subscription,
@@ -187,30 +188,31 @@ impl Monitor {
             }
             return self.collector.graph.lock().gone(object.head.uid());
         }
-        // Most have no owner and stay: nothing of these is decoded.
+        // Most objects have no owner and are not being deleted: these are not decoded.
         let is_plain = object.head.owners().len() == 0 && object.head.deleted().is_none();
-        let body = match is_plain {
-            true => Body::default(),
-            false => match decode(&object.encoded, self.informer.kind()) {
+        let body = if is_plain {
+            Body::default()
+        } else {
+            match decode(&object.encoded, self.informer.kind()) {
                 Ok(body) => body,
                 Err(error) => {
-                    tracing::error!(key = %object.head.key(), %error, "an object cannot be read");
+                    tracing::error!(key = %object.head.key(), %error, "failed to decode object; ignored by the garbage collector");
                     return Due::default();
                 }
-            },
+            }
         };
         let mut graph = self.collector.graph.lock();
-        let seen = self.see(&mut graph, object, &body.metadata);
-        graph.seen(seen)
+        let observed = self.observe(&mut graph, object, &body.metadata);
+        graph.observe(observed)
     }
 
-    fn see(&self, graph: &mut Graph, object: &Object, body: &Meta) -> Seen {
-        let (is_going, has) =
+    fn observe(&self, graph: &mut Graph, object: &Object, body: &Meta) -> Observed {
+        let (is_terminating, has) =
             (object.head.deleted().is_some(), |name| body.finalizers.iter().any(|it| it == name));
         let state = State {
-            is_going,
-            deletes_dependents: is_going && has(FOREGROUND),
-            orphans_dependents: is_going && has(ORPHAN),
+            is_terminating,
+            deletes_dependents: is_terminating && has(FOREGROUND),
+            orphans_dependents: is_terminating && has(ORPHAN),
         };
         let owners = body.owner_references.iter().map(|owner| Owner {
             of: graph.of(&owner.api_version, &owner.kind),
@@ -220,7 +222,7 @@ impl Monitor {
         });
         let owners = owners.collect();
         let uid = graph.uid(object.head.uid());
-        Seen {
+        Observed {
             reference: Reference { of: self.of.clone(), key: object.head.key().clone(), uid },
             owners,
             state,
@@ -228,7 +230,7 @@ impl Monitor {
     }
 }
 
-/// All resources whose objects can be garbage: events cannot.
+/// Returns all resources whose objects can be garbage, which excludes events.
 fn collectable(found: &Discovered) -> Vec<(Collection, Type)> {
     let is_deletable =
         |resource: &ApiResource| ["delete", "list", "watch"].iter().all(|verb| resource.can(verb));

@@ -1,20 +1,20 @@
-//! Recent: a set that forgets what was added first when it is full.
+//! Recent: a bounded set that evicts the oldest member.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
 
-/// As many of the last that were added as it has room for.
+/// A set of the most recently added members.
 #[derive(Debug)]
 pub(super) struct Recent<T> {
-    room: usize,
+    capacity: usize,
     members: HashSet<T>,
-    /// The same, oldest first.
+    /// The same members, oldest first.
     order: VecDeque<T>,
 }
 
 impl<T: Hash + Eq + Clone> Recent<T> {
-    pub(super) fn new(room: usize) -> Self {
-        Self { room, members: HashSet::new(), order: VecDeque::new() }
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { capacity, members: HashSet::new(), order: VecDeque::new() }
     }
 
     pub(super) fn add(&mut self, member: T) {
@@ -22,7 +22,7 @@ impl<T: Hash + Eq + Clone> Recent<T> {
             return;
         }
         self.order.push_back(member);
-        if self.order.len() > self.room
+        if self.order.len() > self.capacity
             && let Some(oldest) = self.order.pop_front()
         {
             self.members.remove(&oldest);
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_added_first_is_forgotten_first() {
+    fn the_oldest_member_is_evicted() {
         let mut recent = Recent::new(2);
         for member in ["a", "b", "a", "c"] {
             recent.add(member);

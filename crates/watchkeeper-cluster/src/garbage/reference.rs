@@ -1,14 +1,14 @@
-//! References: which object is meant, by whom.
+//! References between objects.
 
 use std::fmt;
 use std::sync::Arc;
 
 use watchkeeper_core::ObjectKey;
 
-/// The uid of an object, which alone identifies it.
+/// The UID of an object, which alone identifies it.
 pub(super) type Uid = Arc<str>;
 
-/// What an object is, as a reference to it says.
+/// The type of an object, as an owner reference states it.
 #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Type {
     pub(super) kind: String,
@@ -16,7 +16,7 @@ pub(super) struct Type {
     pub(super) api_version: String,
 }
 
-/// An object and where it is, as far as is known: who refers to an owner may be wrong about all but the uid.
+/// An object and its coordinates. In an owner reference all but the UID may be wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Reference {
     pub(super) of: Arc<Type>,
@@ -24,42 +24,43 @@ pub(super) struct Reference {
     pub(super) uid: Uid,
 }
 
-/// An owner, as its dependent has it.
+/// An owner reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) of: Arc<Type>,
     pub(super) name: Arc<str>,
     pub(super) uid: Uid,
-    /// Whether the owner is not to go before the dependent.
+    /// Whether it blocks the owner's foreground deletion.
     pub(super) blocks: bool,
 }
 
 impl Owner {
-    /// The owner where a dependent looks for it: in its own namespace.
+    /// Returns the owner's coordinates from a dependent's point of view: in the dependent's namespace.
     pub(super) fn seen_from(&self, dependent: &ObjectKey) -> Reference {
         let key = ObjectKey::namespaced(dependent.namespace().unwrap_or_default(), &self.name);
         Reference { of: self.of.clone(), key, uid: self.uid.clone() }
     }
 
-    /// Whether it says of the owner what is so, wherever that is.
+    /// Returns whether UID, type and name match, in any namespace.
     pub(super) fn is_of(&self, owner: &Reference) -> bool {
         self.uid == owner.uid && self.of == owner.of && *self.name == *owner.key.name()
     }
 }
 
 impl Reference {
-    /// Whether it can own what is in this place: owners are in the same namespace or in none.
+    /// Returns whether it can own an object with this key: owners are in the same namespace or
+    /// cluster-scoped.
     pub(super) fn is_above(&self, dependent: &ObjectKey) -> bool {
         self.key.namespace().is_none_or(|namespace| dependent.namespace() == Some(namespace))
     }
 
-    /// The same in no namespace.
+    /// Returns the same reference at cluster scope.
     pub(super) fn of_cluster(&self) -> Self {
         Self { key: ObjectKey::cluster(self.key.name()), ..self.clone() }
     }
 }
 
-/// As the real collector prints it.
+/// Formats it as kube-controller-manager does.
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Type { kind, api_version } = &*self.of;

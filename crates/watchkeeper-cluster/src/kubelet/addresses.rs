@@ -1,4 +1,4 @@
-//! Addresses: those of pods, each of one pod that lives (K3).
+//! Pod IP addresses (`kubelet.K3`).
 
 use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use crate::nodes::Machine;
 
-/// Which addresses are taken, and by whom.
+/// The allocated addresses.
 #[derive(Default)]
 pub(super) struct Addresses {
     state: Mutex<State>,
@@ -17,13 +17,13 @@ pub(super) struct Addresses {
 struct State {
     by_uid: HashMap<String, Ipv4Addr>,
     taken: HashSet<Ipv4Addr>,
-    /// The number after the last that was given out, by machine: an address rests before it is somebody else's.
+    /// Per machine, the number after the last one allocated, so that addresses are not reused at once.
     next: HashMap<String, u32>,
 }
 
 impl Addresses {
-    /// The address of a pod: the one that it has if nobody else does, or the next that is free. `None` where all are
-    /// taken.
+    /// Returns the address of a pod: its current one if no other pod has it, or the next free one. Returns
+    /// `None` if all are taken.
     pub(super) fn take(&self, machine: &Machine, uid: &str, has: Option<&str>) -> Option<Ipv4Addr> {
         let mut state = self.state.lock();
         if let Some(address) = state.by_uid.get(uid) {
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_of_one_pod_until_it_is_gone() {
+    fn an_address_belongs_to_one_pod_until_released() {
         let machine = &Machine::new(0, 2); // two addresses
         let addresses = Addresses::default();
         let take = |uid: &str, has: Option<&str>| addresses.take(machine, uid, has).map(|it| it.to_string());

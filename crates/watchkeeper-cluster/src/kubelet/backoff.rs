@@ -1,29 +1,29 @@
-//! Back-off: how long what has failed is left alone, in seconds.
+//! Restart backoff, in simulated seconds.
 
 use std::time::Duration;
 
-use crate::pace::Pace;
+use crate::timings::Timings;
 
 const FIRST: u32 = 10;
-const MOST: u32 = 300;
+const MAX: u32 = 300;
 
-/// How often something has failed lately.
+/// The number of recent failures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
-    /// After so many failures.
+    /// Creates a backoff after a number of failures.
     pub(super) fn after(failures: u32) -> Self {
         Self { failures }
     }
 
-    /// How many seconds it is to be left alone now that it has failed once more.
+    /// Records a failure, and returns the delay in seconds.
     pub(super) fn fail(&mut self) -> u32 {
         let seconds = FIRST.checked_shl(self.failures).filter(|seconds| *seconds >> self.failures == FIRST);
         self.failures = self.failures.saturating_add(1);
-        seconds.unwrap_or(MOST).min(MOST)
+        seconds.unwrap_or(MAX).min(MAX)
     }
 
     pub(super) fn reset(&mut self) {
@@ -31,12 +31,12 @@ impl Backoff {
     }
 }
 
-/// Containers that ran so long are as if they had never failed.
-pub(super) fn is_forgiven(ran: Duration, pace: &Pace) -> bool {
-    ran >= pace.seconds(2 * MOST) && !ran.is_zero()
+/// Returns whether a container ran long enough for its failures to be forgotten.
+pub(super) fn is_forgiven(ran: Duration, timings: &Timings) -> bool {
+    ran >= timings.seconds(2 * MAX) && !ran.is_zero()
 }
 
-/// `10s`, `2m40s`.
+/// Formats seconds as `10s` or `2m40s`.
 pub(super) fn display(seconds: u32) -> String {
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds}s"),
@@ -54,6 +54,6 @@ mod tests {
         let mut fail = || display(backoff.fail());
         assert_eq!([fail(), fail(), fail(), fail()], ["10s", "20s", "40s", "1m20s"]);
         assert_eq!([fail(), fail(), fail()], ["2m40s", "5m0s", "5m0s"]);
-        assert_eq!(Backoff::after(40).fail(), MOST);
+        assert_eq!(Backoff::after(40).fail(), MAX);
     }
 }

@@ -1,4 +1,4 @@
-//! Conditions: how a pod does, in five respects.
+//! Conditions of a pod.
 
 use tokio::time::Instant;
 use watchkeeper_core::Timestamp;
@@ -6,10 +6,10 @@ use watchkeeper_core::Timestamp;
 use super::container::{Container, Role};
 use super::view::{Pod, PodCondition};
 
-/// What a condition says: its status, why, and in more words.
-type Word = (bool, Option<&'static str>, Option<String>);
+/// Status, reason and message of a condition.
+type Content = (bool, Option<&'static str>, Option<String>);
 
-/// The conditions of a pod in this phase.
+/// Returns the conditions of a pod in this phase.
 pub(super) fn conditions(
     pod: &Pod,
     containers: &[Container],
@@ -18,14 +18,14 @@ pub(super) fn conditions(
     now: (Instant, Timestamp),
 ) -> Vec<PodCondition> {
     let ready_containers = containers_ready(containers, phase, now.0);
-    let words: [(&str, Word); 5] = [
+    let contents: [(&str, Content); 5] = [
         ("PodReadyToStartContainers", (has_sandbox, None, None)),
         ("Initialized", initialized(containers, phase)),
         ("Ready", ready(pod, &ready_containers)),
         ("ContainersReady", ready_containers),
         ("PodScheduled", (true, None, None)),
     ];
-    let condition = |(kind, (is_true, reason, message)): (&str, Word)| {
+    let condition = |(kind, (is_true, reason, message)): (&str, Content)| {
         let status = if is_true { "True" } else { "False" };
         let before = pod.status.condition(kind).filter(|before| before.status == status);
         let since = before.and_then(|before| before.last_transition_time.clone());
@@ -38,42 +38,38 @@ pub(super) fn conditions(
             observed_generation: Some(pod.metadata.generation).filter(|generation| *generation > 0),
         }
     };
-    words.map(condition).into()
+    contents.map(condition).into()
 }
 
-fn initialized(containers: &[Container], phase: &str) -> Word {
+fn initialized(containers: &[Container], phase: &str) -> Content {
     if phase == "Succeeded" {
         return (true, Some("PodCompleted"), None);
     }
-    let has_begun = containers.iter().any(|it| it.role == Role::Main && it.is_begun());
-    let incomplete = names(containers, |it| !it.lets_others_begin());
-    match has_begun || incomplete.is_empty() {
-        true => (true, None, None),
-        false => {
-            let message = format!("containers with incomplete status: [{}]", incomplete.join(" "));
-            (false, Some("ContainersNotInitialized"), Some(message))
-        }
+    let has_started = containers.iter().any(|it| it.role == Role::Main && it.is_started());
+    let incomplete = names(containers, |it| !it.lets_others_start());
+    if has_started || incomplete.is_empty() {
+        return (true, None, None);
     }
+    let message = format!("containers with incomplete status: [{}]", incomplete.join(" "));
+    (false, Some("ContainersNotInitialized"), Some(message))
 }
 
-fn containers_ready(containers: &[Container], phase: &str, now: Instant) -> Word {
+fn containers_ready(containers: &[Container], phase: &str, now: Instant) -> Content {
     match phase {
         "Succeeded" => return (false, Some("PodCompleted"), None),
         "Failed" => return (false, Some("PodFailed"), None),
         _ => {}
     }
     let unready = names(containers, |it| it.role != Role::Init && !it.is_ready(now));
-    match unready.is_empty() {
-        true => (true, None, None),
-        false => {
-            let message = format!("containers with unready status: [{}]", unready.join(" "));
-            (false, Some("ContainersNotReady"), Some(message))
-        }
+    if unready.is_empty() {
+        return (true, None, None);
     }
+    let message = format!("containers with unready status: [{}]", unready.join(" "));
+    (false, Some("ContainersNotReady"), Some(message))
 }
 
-/// All containers are, and all others who were asked say so.
-fn ready(pod: &Pod, containers: &Word) -> Word {
+/// Returns whether all containers are ready and all readiness gates are open.
+fn ready(pod: &Pod, containers: &Content) -> Content {
     if !containers.0 {
         return containers.clone();
     }
@@ -90,9 +86,10 @@ fn ready(pod: &Pod, containers: &Word) -> Word {
             Some(_) => {}
         }
     }
-    match messages.is_empty() {
-        true => (true, None, None),
-        false => (false, Some("ReadinessGatesNotReady"), Some(messages.join(", "))),
+    if messages.is_empty() {
+        (true, None, None)
+    } else {
+        (false, Some("ReadinessGatesNotReady"), Some(messages.join(", ")))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Containers: how one comes to run, ends, and comes again.
+//! Containers: start, exit and restart.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -8,19 +8,19 @@ use tokio::time::Instant;
 use watchkeeper_core::Timestamp;
 
 use super::backoff::{self, Backoff};
+use super::event::{ContainerEvent, milliseconds};
 use super::life::Moment;
 use super::script::{Readiness, Script};
-use super::told::{Told, milliseconds};
 use super::view::{ContainerSpec, ContainerStatus};
-use crate::chance;
-use crate::pace::Pace;
+use crate::jitter;
+use crate::timings::Timings;
 
-/// What a container is for.
+/// The role of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It ends before the others begin.
+    /// Runs to completion before the others start.
     Init,
-    /// It begins before the others, and goes on beside them.
+    /// Starts before the main containers and runs beside them.
     Sidecar,
     Main,
 }
@@ -32,7 +32,7 @@ pub(super) enum State {
     Ended(Ended),
 }
 
-/// How a container has ended.
+/// A container's exit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Ended {
     pub(super) code: i32,
@@ -47,27 +47,27 @@ pub(super) struct Container {
     pub(super) name: String,
     pub(super) role: Role,
     pub(super) state: State,
-    /// How it has ended before.
+    /// Its previous exit.
     pub(super) last: Option<Ended>,
     image: String,
     restarts: u32,
-    /// When something is to happen to it.
+    /// When its next transition is due.
     due: Option<Instant>,
-    /// When it is ready, if it ever is.
+    /// When it becomes ready, if ever.
     ready_from: Option<Instant>,
     crashes: Backoff,
     pulls: Backoff,
-    /// Since when it is waited for.
+    /// When its image pull started.
     begun: Option<Instant>,
-    /// What people are to hear of it.
-    told: Vec<Told>,
+    /// Events not yet taken.
+    events: Vec<ContainerEvent>,
 }
 
-/// What a container has to know of its pod.
-pub(super) struct Setting<'a> {
+/// The pod and the contexts that a container depends on.
+pub(super) struct Context<'a> {
     pub(super) pod: &'a super::view::Pod,
     pub(super) script: &'a Script,
-    pub(super) pace: &'a Pace,
+    pub(super) timings: &'a Timings,
     pub(super) is_of_job: bool,
 }
 
@@ -78,7 +78,7 @@ const PULL_BACKOFF: &str = "ImagePullBackOff";
 const CRASH_BACKOFF: &str = "CrashLoopBackOff";
 
 impl Container {
-    /// From where its status says it was (K2).
+    /// Creates a container in the state of its last status (`kubelet.K2`).
     pub(super) fn new(
         spec: &ContainerSpec,
         role: Role,
@@ -100,19 +100,19 @@ impl Container {
             crashes: Backoff::after(restarts),
             pulls: Backoff::default(),
             begun: None,
-            told: Vec::new(),
+            events: Vec::new(),
         }
     }
 
-    /// When something is to happen to it by itself.
+    /// Returns when its next transition is due.
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
         let is_running = matches!(self.state, State::Running { .. });
         let ready = self.ready_from.filter(|from| is_running && *from > now);
         [self.due, ready].into_iter().flatten().min()
     }
 
-    /// Whether something has happened to it by now.
-    pub(super) fn step(&mut self, spec: &ContainerSpec, setting: &Setting<'_>, now: Moment) -> bool {
+    /// Performs a transition that is due, and returns whether there was one.
+    pub(super) fn step(&mut self, spec: &ContainerSpec, context: &Context<'_>, now: Moment) -> bool {
         let is_due = self.due.is_some_and(|due| due <= now.at);
         let is_another = self.image != spec.image;
         match &self.state {
@@ -122,11 +122,12 @@ impl Container {
                 self.due = Some(now.at);
             }
             State::Waiting { .. } if self.due.is_none() => {
-                let pace = &setting.pace.start;
-                let time = setting.script.start_after;
+                let timings = &context.timings.start;
+                let time = context.script.start_after;
                 self.begun = Some(now.at);
-                self.tell(false, "Pulling", format!("Pulling image \"{}\"", self.image));
-                self.due = Some(now.at + time.unwrap_or_else(|| chance::between(*pace.start(), *pace.end())));
+                self.record(false, "Pulling", format!("Pulling image \"{}\"", self.image));
+                self.due =
+                    Some(now.at + time.unwrap_or_else(|| jitter::between(*timings.start(), *timings.end())));
             }
             State::Waiting { reason: PULL_FAILED, .. } if is_due => {
                 let seconds = self.pulls.fail();
@@ -135,38 +136,38 @@ impl Container {
                     self.image,
                     self.pull_error()
                 );
-                self.tell(false, "BackOff", format!("Back-off pulling image \"{}\"", self.image));
-                self.tell(true, "Failed", format!("Error: {PULL_BACKOFF}"));
-                self.wait(PULL_BACKOFF, message, now.at + setting.pace.seconds(seconds));
+                self.record(false, "BackOff", format!("Back-off pulling image \"{}\"", self.image));
+                self.record(true, "Failed", format!("Error: {PULL_BACKOFF}"));
+                self.wait(PULL_BACKOFF, message, now.at + context.timings.seconds(seconds));
             }
-            State::Waiting { .. } if is_due => self.attempt(setting, now),
+            State::Waiting { .. } if is_due => self.attempt(context, now),
             State::Running { .. } if is_another => {
                 let message = format!("Container {} definition changed, will be restarted", self.name);
-                self.tell(false, "Killing", message);
+                self.record(false, "Killing", message);
                 self.end(0, now);
                 self.image = spec.image.clone();
                 self.due = Some(now.at);
                 self.last = self.ended();
-                self.attempt(setting, now);
+                self.attempt(context, now);
             }
             State::Running { .. } if is_due => {
                 let is_main = self.role == Role::Main;
-                self.end(setting.script.exit_code.filter(|_| is_main).unwrap_or(0), now);
-                if self.is_restarted(setting) {
-                    self.due = Some(now.at + setting.pace.seconds(1));
+                self.end(context.script.exit_code.filter(|_| is_main).unwrap_or(0), now);
+                if self.is_restarted(context) {
+                    self.due = Some(now.at + context.timings.seconds(1));
                 }
             }
-            State::Ended(_) if is_due => self.restart(setting, now),
-            State::Ended(_) if self.due.is_none() && self.is_restarted(setting) => self.due = Some(now.at),
+            State::Ended(_) if is_due => self.restart(context, now),
+            State::Ended(_) if self.due.is_none() && self.is_restarted(context) => self.due = Some(now.at),
             _ => return false,
         }
         true
     }
 
-    /// Whether it comes again after it has ended as it has.
-    fn is_restarted(&self, setting: &Setting<'_>) -> bool {
+    /// Returns whether it is restarted after its exit.
+    fn is_restarted(&self, context: &Context<'_>) -> bool {
         let State::Ended(ended) = &self.state else { return false };
-        let policy = setting.pod.spec.restart_policy.as_str();
+        let policy = context.pod.spec.restart_policy.as_str();
         match self.role {
             Role::Sidecar => true,
             Role::Init => ended.code != 0 && policy != "Never",
@@ -178,14 +179,14 @@ impl Container {
         }
     }
 
-    /// The first time at once, and then ever later.
-    fn restart(&mut self, setting: &Setting<'_>, now: Moment) {
+    /// Restarts it, the first time at once and later with backoff.
+    fn restart(&mut self, context: &Context<'_>, now: Moment) {
         self.last = self.ended();
         if self.restarts == 0 {
-            return self.attempt(setting, now);
+            return self.attempt(context, now);
         }
         let seconds = self.crashes.fail();
-        let meta = &setting.pod.metadata;
+        let meta = &context.pod.metadata;
         let message = format!(
             "back-off {} restarting failed container={} pod={}_{}({})",
             backoff::display(seconds),
@@ -194,12 +195,12 @@ impl Container {
             meta.namespace,
             meta.uid
         );
-        let told = format!(
+        let event = format!(
             "Back-off restarting failed container {} in pod {}_{}({})",
             self.name, meta.name, meta.namespace, meta.uid
         );
-        self.tell(true, "BackOff", told);
-        self.wait(CRASH_BACKOFF, message, now.at + setting.pace.seconds(seconds));
+        self.record(true, "BackOff", event);
+        self.wait(CRASH_BACKOFF, message, now.at + context.timings.seconds(seconds));
     }
 
     fn wait(&mut self, reason: &'static str, message: String, until: Instant) {
@@ -207,31 +208,31 @@ impl Container {
         self.due = Some(until);
     }
 
-    /// Runs, if its image can be had.
-    fn attempt(&mut self, setting: &Setting<'_>, now: Moment) {
-        if setting.script.is_pull_failing || is_out_of_reach(&self.image) {
+    /// Starts it if its image can be pulled.
+    fn attempt(&mut self, context: &Context<'_>, now: Moment) {
+        if context.script.is_pull_failing || is_unreachable(&self.image) {
             let message = self.pull_error();
-            self.tell(true, "Failed", format!("Failed to pull image \"{}\": {message}", self.image));
-            self.tell(true, "Failed", format!("Error: {PULL_FAILED}"));
-            return self.wait(PULL_FAILED, message, now.at + setting.pace.seconds(1));
+            self.record(true, "Failed", format!("Failed to pull image \"{}\": {message}", self.image));
+            self.record(true, "Failed", format!("Error: {PULL_FAILED}"));
+            return self.wait(PULL_FAILED, message, now.at + context.timings.seconds(1));
         }
         self.pulls.reset();
-        self.tell(false, "Pulled", self.pulled(now.at));
-        self.tell(false, "Created", "Container created".to_owned());
-        self.tell(false, "Started", "Container started".to_owned());
+        self.record(false, "Pulled", self.pulled(now.at));
+        self.record(false, "Created", "Container created".to_owned());
+        self.record(false, "Started", "Container started".to_owned());
         if self.last.is_some() {
             self.restarts += 1;
         }
         self.state = State::Running { since: now.wall, from: now.at };
-        self.due = self.lasts(setting).map(|time| now.at + time);
-        self.ready_from = match (self.role, setting.script.ready_after) {
+        self.due = self.lasts(context).map(|time| now.at + time);
+        self.ready_from = match (self.role, context.script.ready_after) {
             (Role::Main, Some(Readiness::Never)) => None,
             (Role::Main, Some(Readiness::After(time))) => Some(now.at + time),
             _ => Some(now.at),
         };
     }
 
-    /// How its image came, the first time and later.
+    /// Returns the message of the `Pulled` event.
     fn pulled(&self, now: Instant) -> String {
         let image = &self.image;
         let Some(begun) = self.begun.filter(|_| self.last.is_none()) else {
@@ -246,36 +247,36 @@ impl Container {
         )
     }
 
-    fn tell(&mut self, is_warning: bool, reason: &'static str, message: String) {
-        self.told.push(Told::new(self.role, &self.name, is_warning, reason, message));
+    fn record(&mut self, is_warning: bool, reason: &'static str, message: String) {
+        self.events.push(ContainerEvent::new(self.role, &self.name, is_warning, reason, message));
     }
 
-    /// What people are to hear of it since it was last asked.
-    pub(super) fn take_told(&mut self) -> Vec<Told> {
-        std::mem::take(&mut self.told)
+    /// Returns the events since the last call.
+    pub(super) fn take_events(&mut self) -> Vec<ContainerEvent> {
+        std::mem::take(&mut self.events)
     }
 
-    /// It is asked to end.
+    /// Records that it was asked to stop.
     pub(super) fn ask_to_stop(&mut self) {
         if self.is_running() {
-            self.tell(false, "Killing", format!("Stopping container {}", self.name));
+            self.record(false, "Killing", format!("Stopping container {}", self.name));
         }
     }
 
-    /// How long it runs; `None` for ever.
-    fn lasts(&self, setting: &Setting<'_>) -> Option<Duration> {
-        let script = setting.script;
+    /// Returns how long it runs, or `None` if it does not exit by itself.
+    fn lasts(&self, context: &Context<'_>) -> Option<Duration> {
+        let script = context.script;
         match self.role {
-            Role::Init => Some(setting.pace.job),
+            Role::Init => Some(context.timings.job),
             Role::Sidecar => None,
             Role::Main => {
                 let at_once = script.exit_code.map(|_| Duration::ZERO);
-                script.exit_after.or(setting.is_of_job.then_some(setting.pace.job)).or(at_once)
+                script.exit_after.or(context.is_of_job.then_some(context.timings.job)).or(at_once)
             }
         }
     }
 
-    /// Ends it, if it runs.
+    /// Stops it if it is running.
     pub(super) fn end(&mut self, code: i32, now: Moment) {
         let State::Running { since, .. } = self.state else { return };
         self.state =
@@ -283,10 +284,10 @@ impl Container {
         self.due = None;
     }
 
-    /// Forgets how often it has ended if it ran long enough.
-    pub(super) fn forgive(&mut self, pace: &Pace, now: Moment) {
+    /// Resets the backoff if it has run long enough.
+    pub(super) fn reset_backoff(&mut self, timings: &Timings, now: Moment) {
         if let State::Running { from, .. } = self.state
-            && backoff::is_forgiven(now.at.saturating_duration_since(from), pace)
+            && backoff::is_forgiven(now.at.saturating_duration_since(from), timings)
         {
             self.crashes.reset();
         }
@@ -299,8 +300,8 @@ impl Container {
         }
     }
 
-    /// Nothing happens to it any more.
-    pub(super) fn rest(&mut self) {
+    /// Cancels pending transitions.
+    pub(super) fn cancel(&mut self) {
         self.due = None;
     }
 
@@ -308,13 +309,13 @@ impl Container {
         matches!(self.state, State::Running { .. })
     }
 
-    /// Whether it has ended, and well.
+    /// Returns whether it has exited with code 0.
     pub(super) fn is_completed(&self) -> bool {
         matches!(&self.state, State::Ended(ended) if ended.code == 0)
     }
 
-    /// Whether those after it may begin.
-    pub(super) fn lets_others_begin(&self) -> bool {
+    /// Returns whether the containers after it may start.
+    pub(super) fn lets_others_start(&self) -> bool {
         match self.role {
             Role::Init => self.is_completed(),
             Role::Sidecar => self.is_running() || self.last.is_some(),
@@ -329,8 +330,8 @@ impl Container {
         }
     }
 
-    /// Whether anything of it was ever tried.
-    pub(super) fn is_begun(&self) -> bool {
+    /// Returns whether it was ever started.
+    pub(super) fn is_started(&self) -> bool {
         self.last.is_some() || !matches!(self.state, State::Waiting { reason: CREATING | INITIALIZING, .. })
     }
 
@@ -411,8 +412,8 @@ impl Ended {
     }
 }
 
-/// Whether nobody can have an image: by its registry.
-fn is_out_of_reach(image: &str) -> bool {
+/// Returns whether the image's registry is unreachable by definition, in the domain `invalid`.
+fn is_unreachable(image: &str) -> bool {
     let registry = image.split_once('/').map_or("", |(registry, _)| registry);
     let host = registry.split_once(':').map_or(registry, |(host, _)| host);
     host == "invalid" || host.ends_with(".invalid")
@@ -428,7 +429,7 @@ fn image_id(image: &str) -> String {
     format!("{name}@sha256:{}", digest(&[image]))
 }
 
-/// 64 hexadecimal digits that are the same for the same words, and look like those of a container.
+/// Returns 64 hexadecimal digits derived from the words, in the format of a container ID.
 pub(crate) fn digest(words: &[&str]) -> String {
     let part = |salt: u8| {
         let mut hasher = DefaultHasher::new();
@@ -443,7 +444,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_are_known_by_a_digest_and_some_never_come() {
+    fn images_have_a_digest_and_invalid_registries_are_unreachable() {
         assert!(image_id("nginx:1.27").starts_with("nginx@sha256:"));
         assert!(image_id("host:5000/app").starts_with("host:5000/app@sha256:"));
         assert_eq!(image_id("app@sha256:00"), "app@sha256:00");
@@ -454,7 +455,7 @@ mod tests {
             ("invalid", false),
             ("example.com/invalid", false),
         ] {
-            assert_eq!(is_out_of_reach(image), expected, "{image}");
+            assert_eq!(is_unreachable(image), expected, "{image}");
         }
     }
 }

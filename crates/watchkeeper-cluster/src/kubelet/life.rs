@@ -1,4 +1,4 @@
-//! Life: what a pod goes through from its node's point of view (K1).
+//! Life: the state machine of a pod on its node (`kubelet.K1`).
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use tokio::time::Instant;
 use watchkeeper_core::Timestamp;
 
 use super::condition::conditions;
-use super::container::{CREATING, Container, INITIALIZING, Role, Setting};
+use super::container::{CREATING, Container, Context, INITIALIZING, Role};
+use super::event::ContainerEvent;
 use super::phase::phase;
 use super::script::Script;
-use super::told::Told;
 use super::view::{Address, ContainerSpec, ContainerStatus, Pod, PodStatus};
-use crate::pace::Pace;
+use crate::timings::Timings;
 
-/// The same moment, to wait for and to write down.
+/// A moment by both clocks: to wait for, and to write down.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     pub(super) at: Instant,
@@ -29,16 +29,16 @@ pub(super) struct Life {
     address: Option<Ipv4Addr>,
     /// Init containers first, in the order of the spec.
     containers: Vec<Container>,
-    /// Since when it is asked to end.
+    /// When it was asked to stop.
     ending: Option<Instant>,
-    /// When it will have ended.
+    /// When it will have stopped.
     stops: Option<Instant>,
-    is_over: bool,
+    is_finished: bool,
     now: Instant,
 }
 
 impl Life {
-    /// From where its status says it was (K2).
+    /// Creates a pod in the state of its last status (`kubelet.K2`).
     pub(super) fn new(pod: &Pod, address: Option<Ipv4Addr>, wall: Timestamp) -> Self {
         let reason = if pod.spec.init_containers.is_empty() { CREATING } else { INITIALIZING };
         let known = |statuses: &[ContainerStatus], spec: &ContainerSpec| {
@@ -58,7 +58,7 @@ impl Life {
             containers: inits.chain(mains).collect(),
             ending: None,
             stops: None,
-            is_over: pod.has_ended(),
+            is_finished: pod.is_finished(),
             now: Instant::now(),
         }
     }
@@ -67,65 +67,63 @@ impl Life {
         &self.uid
     }
 
-    /// Whether nothing of it runs any more, nor ever will.
-    pub(super) fn is_over(&self) -> bool {
-        self.is_over
+    /// Returns whether all containers have stopped for good.
+    pub(super) fn is_finished(&self) -> bool {
+        self.is_finished
     }
 
-    /// When something is to happen by itself.
+    /// Returns when the next transition is due.
     pub(super) fn next(&self) -> Option<Instant> {
         match self.stops {
             Some(stops) => Some(stops),
             None => self.containers.iter().filter_map(|it| it.next(self.now)).min(),
         }
-        .filter(|_| !self.is_over)
+        .filter(|_| !self.is_finished)
     }
 
-    /// Goes on to a moment.
-    pub(super) fn advance(&mut self, pod: &Pod, pace: &Pace, now: Moment) {
+    /// Advances to a moment.
+    pub(super) fn advance(&mut self, pod: &Pod, timings: &Timings, now: Moment) {
         self.now = now.at;
-        if self.is_over {
+        if self.is_finished {
             return;
         }
         let script = Script::of(&pod.metadata.annotations);
-        if pod.metadata.is_going() {
-            return self.stop(pod, &script, pace, now);
+        if pod.metadata.is_terminating() {
+            return self.stop(pod, &script, timings, now);
         }
         let is_of_job = pod.metadata.controller().is_some_and(|owner| owner.kind == "Job");
-        let setting = Setting { pod, script: &script, pace, is_of_job };
-        while self.step(&setting, now) {}
+        let context = Context { pod, script: &script, timings, is_of_job };
+        while self.step(&context, now) {}
         let phase = phase(&self.containers, &pod.spec.restart_policy, false);
         if matches!(phase, "Succeeded" | "Failed") {
             self.finish(0, now);
         }
     }
 
-    /// Whether something has happened to one of its containers.
-    fn step(&mut self, setting: &Setting<'_>, now: Moment) -> bool {
-        let specs = setting.pod.spec.init_containers.iter().chain(&setting.pod.spec.containers);
+    /// Advances the containers by one transition, and returns whether there was one.
+    fn step(&mut self, context: &Context<'_>, now: Moment) -> bool {
+        let specs = context.pod.spec.init_containers.iter().chain(&context.pod.spec.containers);
         let mut has_happened = false;
         for (container, spec) in self.containers.iter_mut().zip(specs) {
-            container.forgive(setting.pace, now);
-            has_happened |= container.step(spec, setting, now);
-            if !container.lets_others_begin() {
-                break; // those after it wait
+            container.reset_backoff(context.timings, now);
+            has_happened |= container.step(spec, context, now);
+            if !container.lets_others_start() {
+                break; // later containers wait
             }
         }
         has_happened
     }
 
-    /// Ends, as quickly as the containers do and in no more time than they have.
-    fn stop(&mut self, pod: &Pod, script: &Script, pace: &Pace, now: Moment) {
+    /// Stops the containers, within the pod's grace period.
+    fn stop(&mut self, pod: &Pod, script: &Script, timings: &Timings, now: Moment) {
         if self.ending.is_none() {
             self.containers.iter_mut().for_each(Container::ask_to_stop);
         }
         let ending = *self.ending.get_or_insert(now.at);
         let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or(0);
-        let grace = pace.seconds(u32::try_from(grace).unwrap_or(0));
-        let takes = match self.containers.iter().any(Container::is_running) {
-            true => script.stop_after.unwrap_or(pace.stop),
-            false => Duration::ZERO,
-        };
+        let grace = timings.seconds(u32::try_from(grace).unwrap_or(0));
+        let is_running = self.containers.iter().any(Container::is_running);
+        let takes = if is_running { script.stop_after.unwrap_or(timings.stop) } else { Duration::ZERO };
         let stops = ending + takes.min(grace);
         if stops > now.at {
             self.stops = Some(stops);
@@ -138,24 +136,24 @@ impl Life {
     fn finish(&mut self, code: i32, now: Moment) {
         for container in &mut self.containers {
             container.end(code, now);
-            container.rest();
+            container.cancel();
         }
-        self.is_over = true;
+        self.is_finished = true;
         self.stops = None;
     }
 
-    /// What people are to hear of its containers since it was last asked.
-    pub(super) fn take_told(&mut self) -> Vec<Told> {
-        self.containers.iter_mut().flat_map(Container::take_told).collect()
+    /// Returns the events of its containers since the last call.
+    pub(super) fn take_events(&mut self) -> Vec<ContainerEvent> {
+        self.containers.iter_mut().flat_map(Container::take_events).collect()
     }
 
-    /// What is to be said of the pod now.
+    /// Returns the pod's status.
     pub(super) fn status(&self, pod: &Pod, host: Ipv4Addr, wall: Timestamp) -> PodStatus {
-        if pod.has_ended() {
-            return pod.status.clone(); // all was said
+        if pod.is_finished() {
+            return pod.status.clone(); // its status is final
         }
-        let phase = phase(&self.containers, &pod.spec.restart_policy, self.is_over);
-        let has_sandbox = self.containers.iter().any(Container::is_begun);
+        let phase = phase(&self.containers, &pod.spec.restart_policy, self.is_finished);
+        let has_sandbox = self.containers.iter().any(Container::is_started);
         let address = self.address.filter(|_| has_sandbox || pod.spec.host_network);
         let (inits, mains): (Vec<&Container>, Vec<&Container>) =
             self.containers.iter().partition(|it| it.role != Role::Main);
@@ -170,7 +168,7 @@ impl Life {
                 pod,
                 &self.containers,
                 phase,
-                has_sandbox && !self.is_over,
+                has_sandbox && !self.is_finished,
                 (self.now, wall),
             ),
             host_ip: Some(host.to_string()),

@@ -1,14 +1,15 @@
-//! Phase: how a pod does, in one word.
+//! Phase of a pod.
 
 use super::container::{Container, Role, State};
 
-/// The phase of a pod by its containers. One that is over had no time to come to anything else.
-pub(super) fn phase(containers: &[Container], restart_policy: &str, is_over: bool) -> &'static str {
+/// Returns the phase of a pod by the state of its containers. `is_finished` means that none of them will run
+/// again.
+pub(super) fn phase(containers: &[Container], restart_policy: &str, is_finished: bool) -> &'static str {
     let inits = containers.iter().filter(|it| it.role == Role::Init);
     let mut is_initialized = true;
     for init in inits {
         let has_failed = matches!(&init.state, State::Ended(ended) if ended.code != 0);
-        if has_failed && (restart_policy == "Never" || is_over) {
+        if has_failed && (restart_policy == "Never" || is_finished) {
             return "Failed";
         }
         is_initialized &= init.is_completed();
@@ -18,7 +19,7 @@ pub(super) fn phase(containers: &[Container], restart_policy: &str, is_over: boo
     let waiting = count(|it| matches!(it.state, State::Waiting { .. }) && it.last.is_none());
     let running = count(Container::is_running);
     let completed = count(|it| it.is_completed());
-    if is_over && running == 0 {
+    if is_finished && running == 0 {
         return if completed == mains.len() { "Succeeded" } else { "Failed" };
     }
     if !is_initialized || waiting > 0 {
@@ -31,7 +32,7 @@ pub(super) fn phase(containers: &[Container], restart_policy: &str, is_over: boo
         "Always" => "Running",
         _ if completed == mains.len() => "Succeeded",
         "Never" => "Failed",
-        // One that comes again is on its way to do better.
+        // A failed container will be restarted.
         _ => "Running",
     }
 }

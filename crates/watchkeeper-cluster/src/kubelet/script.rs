@@ -1,23 +1,27 @@
-//! Scripts: what is to happen to the containers of a pod.
+//! Scripts: simulated behaviour of a pod's containers.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// What is to happen to the containers of a pod that is on a simulated node. It is written into the annotations of
-/// the pod, so that a manifest can say the same without any Rust:
+/// Simulated behaviour of the containers of a pod on a simulated node. It is stored in annotations of the
+/// pod, so that a manifest can set it too:
 ///
-/// | annotation                    | for example | what happens |
-/// |-------------------------------|-------------|--------------|
-/// | `watchkeeper.dev/start-after` | `20s`       | containers take so long to start |
-/// | `watchkeeper.dev/ready-after` | `5s`, `never` | containers are ready so long after they have started, or never |
-/// | `watchkeeper.dev/exit-after`  | `1m30s`     | containers run so long, and end |
-/// | `watchkeeper.dev/exit-code`   | `1`         | with this code; by itself, containers end at once |
-/// | `watchkeeper.dev/pull`        | `fail`      | images cannot be pulled, until the image or this is changed |
-/// | `watchkeeper.dev/stop-after`  | `1m`        | containers take so long to end, and are killed when their time is over |
+/// | annotation                    | example       | effect |
+/// |-------------------------------|---------------|--------|
+/// | `watchkeeper.dev/start-after` | `20s`         | containers take this long to start |
+/// | `watchkeeper.dev/ready-after` | `5s`, `never` | containers become ready this long after their start, or
+/// never |
+/// | `watchkeeper.dev/exit-after`  | `1m30s`       | containers exit after this long |
+/// | `watchkeeper.dev/exit-code`   | `1`           | containers exit with this code; without `exit-after`, at
+/// once |
+/// | `watchkeeper.dev/pull`        | `fail`        | image pulls fail until the image or this annotation is
+/// changed |
+/// | `watchkeeper.dev/stop-after`  | `1m`          | containers take this long to stop, and are killed after
+/// the grace period |
 ///
-/// What does not say when it ends runs on, but in pods of a job. Images of a registry in the domain `invalid` can never
-/// be pulled.
+/// By default containers run until they are stopped, except those of a job's pods. Images from a registry in
+/// the domain `invalid` can never be pulled.
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,7 +43,7 @@ pub struct Script {
     pub(super) stop_after: Option<Duration>,
 }
 
-/// When a container that runs is ready.
+/// When a running container becomes ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Readiness {
     After(Duration),
@@ -54,56 +58,56 @@ const PULL: &str = "watchkeeper.dev/pull";
 const STOP_AFTER: &str = "watchkeeper.dev/stop-after";
 
 impl Script {
-    /// Containers take so long to start.
+    /// Sets how long containers take to start.
     pub fn start_after(mut self, time: Duration) -> Self {
         self.start_after = Some(time);
         self
     }
 
-    /// Containers are ready so long after they have started.
+    /// Sets how long after their start containers become ready.
     pub fn ready_after(mut self, time: Duration) -> Self {
         self.ready_after = Some(Readiness::After(time));
         self
     }
 
-    /// Containers are never ready.
+    /// Makes containers never ready.
     pub fn never_ready(mut self) -> Self {
         self.ready_after = Some(Readiness::Never);
         self
     }
 
-    /// Containers run so long, and end.
+    /// Makes containers exit after this long.
     pub fn exit_after(mut self, time: Duration) -> Self {
         self.exit_after = Some(time);
         self
     }
 
-    /// Containers end with this code.
+    /// Sets the exit code of containers.
     pub fn exit_code(mut self, code: i32) -> Self {
         self.exit_code = Some(code);
         self
     }
 
-    /// No image can be pulled.
+    /// Makes image pulls fail.
     pub fn pull_fails(mut self) -> Self {
         self.is_pull_failing = true;
         self
     }
 
-    /// Containers take so long to end when they are asked to.
+    /// Sets how long containers take to stop.
     pub fn stop_after(mut self, time: Duration) -> Self {
         self.stop_after = Some(time);
         self
     }
 
-    /// The annotations that say so.
+    /// Returns the annotations that store the script.
     pub fn annotations(&self) -> BTreeMap<String, String> {
-        let time = |time: Option<Duration>| time.map(|time| Spelled(time).to_string());
+        let time = |time: Option<Duration>| time.map(|time| Seconds(time).to_string());
         let ready = self.ready_after.map(|ready| match ready {
-            Readiness::After(time) => Spelled(time).to_string(),
+            Readiness::After(time) => Seconds(time).to_string(),
             Readiness::Never => "never".to_owned(),
         });
-        let said = [
+        let all = [
             (START_AFTER, time(self.start_after)),
             (READY_AFTER, ready),
             (EXIT_AFTER, time(self.exit_after)),
@@ -111,10 +115,10 @@ impl Script {
             (PULL, self.is_pull_failing.then(|| "fail".to_owned())),
             (STOP_AFTER, time(self.stop_after)),
         ];
-        said.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+        all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
     }
 
-    /// Reads the annotations of a pod. What cannot be read is as if it were not there.
+    /// Reads a script from a pod's annotations. Invalid values are ignored.
     pub(super) fn of(annotations: &BTreeMap<String, String>) -> Self {
         let text = |key: &str| annotations.get(key).map(|text| text.trim());
         let time = |key: &str| text(key).and_then(read);
@@ -132,16 +136,16 @@ impl Script {
     }
 }
 
-/// A time in seconds, as short as possible.
-struct Spelled(Duration);
+/// A duration in seconds, formatted as short as possible.
+struct Seconds(Duration);
 
-impl fmt::Display for Spelled {
+impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}s", self.0.as_secs_f64())
     }
 }
 
-/// A time as Go spells it: `300ms`, `1m30s`, `1.5h`.
+/// Parses a duration in Go's format: `300ms`, `1m30s`, `1.5h`.
 fn read(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut sum = Duration::ZERO;
@@ -170,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_as_go_spells_them() {
+    fn durations_are_parsed_in_gos_format() {
         for (text, millis) in [
             ("300ms", Some(300)),
             ("1m30s", Some(90_000)),
@@ -186,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn scripts_survive_a_round_trip_through_annotations() {
         let second = Duration::from_secs(1);
         for script in [
             Script::default(),

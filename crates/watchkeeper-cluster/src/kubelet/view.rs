@@ -1,4 +1,4 @@
-//! Pods, as far as whoever runs them looks at them, and what he says of them.
+//! The fields of pods that the kubelet reads and writes.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub(super) struct ReadinessGate {
     pub(super) condition_type: String,
 }
 
-/// What is said of a pod. Fields that are not set are taken away by the patch that it becomes.
+/// The status that the kubelet writes. The patch removes fields that are unset.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct PodStatus {
@@ -95,13 +95,13 @@ pub(super) struct ContainerStatus {
 }
 
 impl Pod {
-    pub(super) fn has_ended(&self) -> bool {
+    pub(super) fn is_finished(&self) -> bool {
         matches!(self.status.phase.as_str(), "Succeeded" | "Failed")
     }
 }
 
 impl ContainerSpec {
-    /// Whether it is an init container that runs beside the others.
+    /// Returns whether it is an init container that keeps running.
     pub(super) fn is_sidecar(&self) -> bool {
         self.restart_policy == "Always"
     }
@@ -112,8 +112,8 @@ impl PodStatus {
         self.conditions.iter().find(|condition| condition.kind == kind)
     }
 
-    /// Whether another says all that this one does; it may have conditions that are somebody else's.
-    pub(super) fn is_said_by(&self, other: &Self) -> bool {
+    /// Returns whether `other` contains everything in this status; it may have additional conditions.
+    pub(super) fn is_covered_by(&self, other: &Self) -> bool {
         let conditions = self.conditions.iter().all(|ours| other.condition(&ours.kind) == Some(ours));
         conditions && *self == Self { conditions: self.conditions.clone(), ..other.clone() }
     }

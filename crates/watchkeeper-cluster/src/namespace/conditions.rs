@@ -1,4 +1,4 @@
-//! Conditions: what a namespace that is going says of its content.
+//! Conditions of a terminating namespace.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ const DELETION: &str = "NamespaceDeletionContentFailure";
 const CONTENT: &str = "NamespaceContentRemaining";
 const FINALIZERS: &str = "NamespaceFinalizersRemaining";
 
-/// All conditions in their order, and the reason and message of each where there is nothing to say.
-const NOTHING: [(&str, &str, &str); 5] = [
+/// All conditions in order, each with the reason and message that apply when its status is `False`.
+const DEFAULTS: [(&str, &str, &str); 5] = [
     (DISCOVERY, "ResourcesDiscovered", "All resources successfully discovered"),
     (
         "NamespaceDeletionGroupVersionParsingFailure",
@@ -25,14 +25,14 @@ const NOTHING: [(&str, &str, &str); 5] = [
     (FINALIZERS, "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
 ];
 
-/// What has failed in a pass.
+/// The failures of one pass.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     discovery: Option<String>,
     deletions: Vec<String>,
 }
 
-/// What is left after a pass.
+/// The objects left after a pass.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     resources: BTreeMap<String, usize>,
@@ -52,23 +52,23 @@ impl Totals {
 }
 
 impl Conditions {
-    pub(super) fn not_discovered(&mut self, why: &str) {
-        self.discovery = Some(why.to_owned());
+    pub(super) fn discovery_failed(&mut self, error: &str) {
+        self.discovery = Some(error.to_owned());
     }
 
-    pub(super) fn not_deleted(&mut self, why: &str) {
-        self.deletions.push(why.to_owned());
+    pub(super) fn deletion_failed(&mut self, error: &str) {
+        self.deletions.push(error.to_owned());
     }
 
-    /// The conditions as they are to be; `None` if they are so.
+    /// Returns the updated conditions, or `None` if they are unchanged.
     pub(super) fn update(&self, before: Value, totals: &Totals, now: Timestamp) -> Option<Value> {
         let mut all = match before {
             Value::Array(all) => all,
             _ => Vec::new(),
         };
         let mut has_changed = false;
-        for (kind, reason, message) in NOTHING {
-            let (status, reason, message) = match self.about(kind, totals) {
+        for (kind, reason, message) in DEFAULTS {
+            let (status, reason, message) = match self.failure(kind, totals) {
                 Some((reason, message)) => ("True", reason, message),
                 None => ("False", reason, message.to_owned()),
             };
@@ -92,8 +92,8 @@ impl Conditions {
         has_changed.then_some(Value::Array(all))
     }
 
-    /// Reason and message, where there is something to say.
-    fn about(&self, kind: &str, totals: &Totals) -> Option<(&'static str, String)> {
+    /// Returns reason and message if the condition is `True`.
+    fn failure(&self, kind: &str, totals: &Totals) -> Option<(&'static str, String)> {
         match kind {
             DISCOVERY => Some(("DiscoveryFailed", self.discovery.clone()?)),
             DELETION if !self.deletions.is_empty() => {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_order_is_said_once() {
+    fn unchanged_conditions_are_not_rewritten() {
         let (conditions, totals) = (Conditions::default(), Totals::default());
         let all = conditions.update(Value::Null, &totals, NOW).unwrap();
         let statuses: Vec<_> = all.as_array().unwrap().iter().map(|one| one["status"].clone()).collect();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_counted_by_resource_and_by_finalizer() {
+    fn remaining_objects_are_counted_by_resource_and_finalizer() {
         let mut totals = Totals::default();
         let held = |count| BTreeMap::from([("example.com/hold".to_owned(), count)]);
         totals.add(&resource("", "secrets"), &Left { estimate: 15, count: 2, finalizers: held(2) });
@@ -171,18 +171,15 @@ mod tests {
                 "message": "All content successfully removed", "lastTransitionTime": LATER.to_string(),
             })
         );
-        assert_eq!(over[0]["lastTransitionTime"], NOW.to_string(), "it has not changed");
+        assert_eq!(over[0]["lastTransitionTime"], NOW.to_string(), "unchanged");
     }
 
     #[test]
-    fn what_could_not_be_deleted_is_said_in_one_order() {
+    fn deletion_failures_are_sorted() {
         let mut conditions = Conditions::default();
-        conditions.not_deleted("b is away");
-        conditions.not_deleted("a is away");
+        conditions.deletion_failed("b failed");
+        conditions.deletion_failed("a failed");
         let all = conditions.update(Value::Null, &Totals::default(), NOW).unwrap();
-        assert_eq!(
-            all[2]["message"],
-            "Failed to delete all resource types, 2 remaining: a is away, b is away"
-        );
+        assert_eq!(all[2]["message"], "Failed to delete all resource types, 2 remaining: a failed, b failed");
     }
 }

@@ -1,4 +1,4 @@
-//! Content: the objects of one resource in a namespace, to be deleted.
+//! Content: deletes the objects of one resource in a namespace.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_core::{GroupVersion, GroupVersionResource, Status};
 
-/// How many seconds finalizers are thought to take.
-const FINALIZERS_TAKE: i64 = 15;
+/// Estimated time that finalizers take, in seconds.
+const FINALIZER_ESTIMATE: i64 = 15;
 
 /// The objects of one resource in a namespace.
 pub(super) struct Content {
     objects: ResourceClient<Partial>,
-    /// Where they may end gracefully.
+    /// Set for pods, which stop gracefully.
     pods: Option<ResourceClient<Pod>>,
     resource: ApiResource,
     namespace: String,
 }
 
-/// What is left of a resource.
+/// The remaining objects of a resource.
 #[derive(Debug, Default)]
 pub(super) struct Left {
-    /// For about so many seconds; 0 where that is not known, or nothing is left.
+    /// Estimated time until it is gone, in seconds; 0 if unknown, or if nothing is left.
     pub(super) estimate: i64,
-    /// How many objects.
+    /// Number of objects.
     pub(super) count: usize,
-    /// How many of them each finalizer holds.
+    /// Number of objects held by each finalizer.
     pub(super) finalizers: BTreeMap<String, usize>,
 }
 
@@ -89,7 +89,8 @@ impl Content {
         self.objects.resource()
     }
 
-    /// Deletes all of it, and says what is left and what has failed. The namespace is going since so many seconds.
+    /// Deletes all objects, and returns what is left and the error if any. `since` is how many seconds ago
+    /// the namespace was deleted.
     pub(super) async fn delete(&self, since: i64) -> (Left, Option<String>) {
         let mut left = Left::default();
         let outcome = self.try_delete(since, &mut left).await;
@@ -111,7 +112,7 @@ impl Content {
         if left.count == 0 {
             left.estimate = 0;
         } else if left.estimate == 0 && !left.finalizers.is_empty() {
-            left.estimate = FINALIZERS_TAKE;
+            left.estimate = FINALIZER_ESTIMATE;
         } else if left.estimate == 0 {
             let GroupVersionResource { group, version, resource } = self.resource();
             let at = format!("{group}/{version}, Resource={resource}");
@@ -123,7 +124,7 @@ impl Content {
         Ok(())
     }
 
-    /// How many seconds objects are given to end.
+    /// Returns the longest grace period of the objects, in seconds.
     async fn estimate(&self) -> Result<i64, RequestError> {
         let Some(pods) = &self.pods else { return Ok(0) };
         let pods = pods.list(&ListOptions::default()).await?.items.into_iter();
@@ -131,7 +132,7 @@ impl Content {
         Ok(running.map(|pod| pod.spec.termination_grace_period_seconds).max().unwrap_or(0).max(0))
     }
 
-    /// Deletes all objects at once; false where that cannot be asked for.
+    /// Deletes the collection. Returns false if the resource does not support that.
     async fn delete_all(&self) -> Result<bool, RequestError> {
         if !self.resource.can("deletecollection") {
             return Ok(false);
@@ -153,7 +154,7 @@ impl Content {
         Ok(())
     }
 
-    /// What there is; `None` where that cannot be asked for.
+    /// Lists the objects. Returns `None` if the resource does not support that.
     async fn list(&self) -> Result<Option<Vec<Partial>>, RequestError> {
         if !self.resource.can("list") {
             return Ok(None);
@@ -166,7 +167,7 @@ impl Content {
     }
 }
 
-/// Dependents are not let go: they are in the same namespace, and go with it.
+/// Background deletion: dependents are in the same namespace and are deleted anyway.
 fn options() -> DeleteOptions {
     DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() }
 }

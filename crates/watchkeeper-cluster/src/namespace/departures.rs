@@ -1,4 +1,4 @@
-//! Departures: objects that have gone from a namespace that is being emptied.
+//! Departures: reports of objects deleted from a terminating namespace.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,39 +7,39 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use watchkeeper_core::ObjectKey;
 
-/// How many namespaces can be told of before the controller has taken one.
-const ROOM: usize = 1024;
+/// Capacity of the channel to the namespace controller.
+const CAPACITY: usize = 1024;
 
-/// Whoever sees objects go says so here. Clones are the same.
+/// Receives deletions from the garbage collector's monitors. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct Departures {
-    /// The namespaces from which somebody waits for something to go.
+    /// Namespaces that wait for a deletion.
     expected: Arc<Mutex<HashSet<String>>>,
-    told: mpsc::Sender<ObjectKey>,
+    sender: mpsc::Sender<ObjectKey>,
 }
 
 impl Departures {
-    /// And what is told of: the namespaces from which something has gone.
+    /// Creates a sender, and the receiver of namespaces in which something was deleted.
     pub(super) fn new() -> (Self, mpsc::Receiver<ObjectKey>) {
-        let (told, hears) = mpsc::channel(ROOM);
-        (Self { expected: Arc::default(), told }, hears)
+        let (sender, receiver) = mpsc::channel(CAPACITY);
+        (Self { expected: Arc::default(), sender }, receiver)
     }
 
-    /// The next object to go from this namespace is told of.
+    /// Requests a report of the next deletion in this namespace.
     pub(super) fn expect(&self, namespace: &str) {
         self.expected.lock().insert(namespace.to_owned());
     }
 
-    /// Nothing is expected from this namespace any more.
+    /// Cancels the request for this namespace.
     pub(super) fn forget(&self, namespace: &str) {
         self.expected.lock().remove(namespace);
     }
 
-    /// Something has gone from a namespace.
+    /// Records that an object was deleted in a namespace.
     pub(crate) fn gone_from(&self, namespace: &str) {
         if self.expected.lock().remove(namespace) {
-            // Where there is no room, the namespace is looked at when its time has come.
-            let _ = self.told.try_send(ObjectKey::cluster(namespace));
+            // If the channel is full, the namespace is reconciled by its timer instead.
+            let _ = self.sender.try_send(ObjectKey::cluster(namespace));
         }
     }
 }

@@ -1,11 +1,13 @@
-//! Namespaces: one that was asked to go is emptied, and then let go.
+//! Namespaces: empties a deleted namespace, then removes its finalizer.
 //!
-//! From: namespaces with a deletion timestamp, and [`Departures`] from them.
-//! To:   deletions of everything in them, conditions that say what is left, and at last `finalize`.
+//! Input: namespaces with a deletion timestamp, and [`Departures`] from them.
+//! Output: deletions of their content, conditions about what is left, and finally `finalize`.
 //!
-//! - N1: pods go first; nothing else is deleted while there are any.
-//! - N2: what cannot be listed or deleted is said in a condition, and holds nothing else back but the namespace.
-//! - N3: a namespace is let go after a pass in which every resource was found to be empty.
+//! Invariants:
+//! - `namespace.N1`: pods are deleted first; nothing else is deleted while there are any.
+//! - `namespace.N2`: a resource that cannot be listed or deleted is reported in a condition, and delays
+//!   nothing but the namespace itself.
+//! - `namespace.N3`: the finalizer is removed only after a pass in which every resource was empty.
 
 mod conditions;
 mod content;
@@ -18,38 +20,41 @@ use serde::Deserialize;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::DiscoveryClient;
 use watchkeeper_client::rest::Content;
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_workqueue::limit::{Exponential, Longest, TokenBucket};
 
-use crate::plane::Plane;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::NAMESPACES;
 use crate::view::Meta;
 pub(crate) use departures::Departures;
 use pass::{Namespaces, Outcome};
 
-/// How many namespaces are emptied at once.
+/// Number of workers.
 const WORKERS: usize = 10;
-/// One that could not be emptied is tried again after so long at first, and after so long at most.
+/// Initial and maximum backoff of a failed pass.
 const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(60));
 
-/// Starts the controller, and returns to whom to say what has gone.
-pub(crate) fn start(plane: &mut Plane) -> Departures {
-    let (departures, told) = Departures::new();
-    let (first, most) = RETRY;
-    let controller = Controller::new("namespace", &plane.informer(NAMESPACES))
-        .when(|old, new| old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid())
-        .told(told)
-        .limiter(Longest::of(Exponential::new(first, most)).and(TokenBucket::new(10.0, 100)))
+/// Starts the controller, and returns where to report deletions.
+pub(crate) fn start(context: &mut ControllerContext) -> Departures {
+    let (departures, departed) = Departures::new();
+    let (first, max) = RETRY;
+    let controller = Controller::new("namespace", &context.informer(NAMESPACES))
+        .with_predicate(|old, new| {
+            old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid()
+        })
+        .reconcile_on(departed)
+        .limiter(Longest::of(Exponential::new(first, max)).and(TokenBucket::new(10.0, 100)))
         .concurrency(WORKERS);
-    let client = plane.client().clone();
+    let client = context.client().clone();
     let rest = client.rest(&NAMESPACES.group_version(), Content::json());
-    let namespaces = Namespaces { api: plane.api(NAMESPACES), discovery: DiscoveryClient::new(rest), client };
-    let cached = plane.reader(NAMESPACES);
-    plane.run(controller, Emptier { cached, namespaces, departures: departures.clone() });
+    let namespaces =
+        Namespaces { api: context.api(NAMESPACES), discovery: DiscoveryClient::new(rest), client };
+    let cached = context.reader(NAMESPACES);
+    context.run(controller, Emptier { cached, namespaces, departures: departures.clone() });
     departures
 }
 
-/// What the cache has to say of a namespace.
+/// The cached metadata of a namespace.
 #[derive(Deserialize)]
 struct Cached {
     metadata: Meta,
@@ -62,19 +67,19 @@ struct Emptier {
 }
 
 impl Reconcile for Emptier {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let name = request.key().name();
-        if !self.cached.get(name)?.is_some_and(|namespace| namespace.metadata.is_going()) {
-            return Ok(Action::Done);
+        if !self.cached.get(name)?.is_some_and(|namespace| namespace.metadata.is_terminating()) {
+            return Ok(Action::await_change());
         }
-        self.departures.expect(name); // before we look at what is there
+        self.departures.expect(name); // before listing, so that no deletion is missed
         match self.namespaces.empty(name).await? {
             Outcome::Over => {
                 self.departures.forget(name);
-                Ok(Action::Done)
+                Ok(Action::await_change())
             }
             Outcome::Waiting { estimate } => {
-                Ok(Action::After(Duration::from_secs(estimate.unsigned_abs() / 2 + 1)))
+                Ok(Action::requeue(Duration::from_secs(estimate.unsigned_abs() / 2 + 1)))
             }
         }
     }

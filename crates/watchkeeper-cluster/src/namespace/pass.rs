@@ -1,4 +1,5 @@
-//! A pass: deletes all that is in a namespace, says what is left, and lets the namespace go where nothing is.
+//! One pass over a terminating namespace: deletes its content, updates its conditions, and finalizes it when
+//! empty.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,33 +10,33 @@ use watchkeeper_client::discovery::{Discovered, Discovery as _};
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_client::{Client, DiscoveryClient};
-use watchkeeper_controller::Failure;
+use watchkeeper_controller::Error;
 use watchkeeper_core::Timestamp;
 
 use super::conditions::{Conditions, Totals};
 use super::content::{Content, Left};
 
-/// Whom a namespace is held by as long as it has content.
+/// Finalizer of namespaces with content.
 const FINALIZER: &str = "kubernetes";
-/// How many resources are emptied at once.
-const AT_A_TIME: usize = 8;
+/// Number of resources emptied in parallel.
+const MAX_PARALLEL: usize = 8;
 
-/// Of all namespaces.
+/// Access to all namespaces.
 pub(super) struct Namespaces {
     pub(super) api: DynamicApi,
     pub(super) client: Client,
     pub(super) discovery: DiscoveryClient,
 }
 
-/// What a pass has come to.
+/// The outcome of a pass.
 pub(super) enum Outcome {
-    /// There is no more to be done.
+    /// Nothing is left to do.
     Over,
-    /// There is content that takes its time: about so many seconds.
+    /// Content remains for about this many seconds.
     Waiting { estimate: i64 },
 }
 
-/// What was found out in a pass.
+/// The findings of a pass.
 #[derive(Default)]
 struct Found {
     estimate: i64,
@@ -46,17 +47,17 @@ struct Found {
 
 impl Namespaces {
     /// Makes one pass.
-    pub(super) async fn empty(&self, name: &str) -> Result<Outcome, Failure> {
+    pub(super) async fn empty(&self, name: &str) -> Result<Outcome, Error> {
         let Some(mut namespace) = self.api.get_opt(name).await? else { return Ok(Outcome::Over) };
         let Ok(deleted) = namespace.text(&["metadata", "deletionTimestamp"]).parse::<Timestamp>() else {
-            return Ok(Outcome::Over); // it was not asked to go
+            return Ok(Outcome::Over); // not being deleted
         };
         if namespace.text(&["status", "phase"]) != "Terminating" {
             namespace.set(&["status", "phase"], "Terminating".into());
             namespace = self.api.update_status(&namespace, &WriteOptions::default()).await?;
         }
         if finalizers(&namespace).is_empty() {
-            return Ok(Outcome::Over); // somebody has let it go, and others hold it
+            return Ok(Outcome::Over); // already finalized; other finalizers remain
         }
         let mut found = Found::default();
         let discovered = self.discover(&mut found).await;
@@ -65,9 +66,9 @@ impl Namespaces {
             resources.iter().filter(|(_, resource)| resource.namespaced && resource.can("delete"));
         let contents = resources.map(|(of, resource)| Content::new(&self.client, of, resource, name));
         found.delete(contents.collect(), Timestamp::now().seconds.saturating_sub(deleted.seconds)).await;
-        let namespace = self.say(namespace, &found).await;
+        let namespace = self.write_conditions(namespace, &found).await;
         if !found.errors.is_empty() {
-            return Err(Failure::retry(found.errors.join(", ")));
+            return Err(found.errors.join(", ").into());
         }
         if found.estimate > 0 {
             return Ok(Outcome::Waiting { estimate: found.estimate });
@@ -76,28 +77,28 @@ impl Namespaces {
         Ok(Outcome::Over)
     }
 
-    /// What there is. That something could not be found out does not hold back the rest (N2).
+    /// Discovers the resources. A partial failure does not stop the pass (`namespace.N2`).
     async fn discover(&self, found: &mut Found) -> Option<Arc<Discovered>> {
         match self.discovery.discover().await {
             Ok(discovered) => {
                 if let Some(partial) = discovered.partial() {
                     let count = partial.failures.len();
                     let why = format!("Discovery failed for some groups, {count} failing: {partial}");
-                    found.conditions.not_discovered(&why);
+                    found.conditions.discovery_failed(&why);
                     found.errors.push(partial.to_string());
                 }
                 Some(discovered)
             }
             Err(error) => {
-                found.conditions.not_discovered(&error.to_string());
+                found.conditions.discovery_failed(&error.to_string());
                 found.errors.push(error.to_string());
                 None
             }
         }
     }
 
-    /// Has the namespace say what was found. That it cannot be said is no reason to stop.
-    async fn say(&self, mut namespace: DynamicObject, found: &Found) -> DynamicObject {
+    /// Writes the conditions. A failure to do so does not stop the pass.
+    async fn write_conditions(&self, mut namespace: DynamicObject, found: &Found) -> DynamicObject {
         let conditions = namespace.get(&["status", "conditions"]).cloned().unwrap_or_default();
         let Some(conditions) = found.conditions.update(conditions, &found.totals, Timestamp::now()) else {
             return namespace;
@@ -106,14 +107,14 @@ impl Namespaces {
         match self.api.update_status(&namespace, &WriteOptions::default()).await {
             Ok(written) => written,
             Err(error) => {
-                tracing::debug!(namespace = namespace.name(), %error, "conditions were not written");
+                tracing::debug!(namespace = namespace.name(), %error, "failed to write conditions");
                 namespace
             }
         }
     }
 
-    /// Lets the namespace go, as far as we hold it.
-    async fn finalize(&self, mut namespace: DynamicObject) -> Result<(), Failure> {
+    /// Removes our finalizer.
+    async fn finalize(&self, mut namespace: DynamicObject) -> Result<(), Error> {
         let uid = namespace.text(&["metadata", "uid"]).to_owned();
         loop {
             let others: BTreeSet<&str> =
@@ -138,14 +139,15 @@ impl Namespaces {
 }
 
 impl Found {
-    /// Deletes all content of a namespace that is going since so many seconds; pods first (N1).
+    /// Deletes all content, pods first (`namespace.N1`). `since` is how many seconds ago the namespace was
+    /// deleted.
     async fn delete(&mut self, contents: Vec<Content>, since: i64) {
         let (pods, others): (Vec<_>, Vec<_>) = contents.into_iter().partition(Content::is_of_pods);
         for pods in &pods {
             let (left, error) = pods.delete(since).await;
             self.add(pods, &left, error.as_deref(), "failed to delete pods for namespace");
             if left.count > 0 {
-                self.totals = Totals::default(); // the real controller does not say how many pods are left
+                self.totals = Totals::default(); // as in kube-controller-manager, remaining pods are not counted
                 return;
             }
         }
@@ -153,7 +155,7 @@ impl Found {
             let outcome = content.delete(since).await;
             (content, outcome)
         });
-        let mut deletions = deletions.buffer_unordered(AT_A_TIME);
+        let mut deletions = deletions.buffer_unordered(MAX_PARALLEL);
         while let Some((content, (left, error))) = deletions.next().await {
             self.add(&content, &left, error.as_deref(), "");
         }
@@ -161,7 +163,7 @@ impl Found {
 
     fn add(&mut self, content: &Content, left: &Left, error: Option<&str>, why: &str) {
         if let Some(error) = error {
-            self.conditions.not_deleted(error);
+            self.conditions.deletion_failed(error);
             self.errors.push(match why {
                 "" => error.to_owned(),
                 why => format!("{why}: {}, err: {error}", content.namespace()),

@@ -1,83 +1,84 @@
-//! Eviction: pods leave a node with a taint that they do not tolerate, or not for longer.
+//! Taint eviction: deletes pods from nodes with `NoExecute` taints that they do not tolerate, or no longer
+//! tolerate.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 
 use super::pods::Pods;
 use super::{Node, Taint, Toleration};
-use crate::pace::Pace;
-use crate::plane::Plane;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{NODES, PODS};
+use crate::timings::Timings;
 
-pub(super) fn start(plane: &mut Plane, pace: &Pace) {
-    let controller = Controller::new("taint-eviction", &plane.informer(NODES));
+pub(super) fn start(context: &mut ControllerContext, timings: &Timings) {
+    let controller = Controller::new("taint-eviction", &context.informer(NODES));
     let eviction = Eviction {
-        pace: pace.clone(),
-        nodes: plane.informer(NODES).reader(Keep::Decoded),
-        pods: Pods::new(plane),
-        recorder: plane.recorder("taint-eviction-controller", EventApi::Core),
+        timings: timings.clone(),
+        nodes: context.informer(NODES).reader(Keep::Decoded),
+        pods: Pods::new(context),
+        recorder: context.recorder("taint-eviction-controller", EventApi::Core),
         since: Mutex::default(),
     };
-    plane.run(controller, eviction);
+    context.run(controller, eviction);
 }
 
 struct Eviction {
-    pace: Pace,
+    timings: Timings,
     nodes: Reader<Node>,
     pods: Pods,
-    recorder: Recorder,
-    /// Since when each node is known to have which taint.
+    recorder: EventRecorder,
+    /// When each taint of a node was first observed.
     since: Mutex<HashMap<String, Vec<(Taint, Instant)>>>,
 }
 
-/// How long a pod stays.
+/// The time a pod may stay on a tainted node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stay {
     Forever,
-    /// So many seconds after the taint has come.
+    /// This many seconds after the taint was added.
     For(u32),
 }
 
 impl Reconcile for Eviction {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let name = request.key().name();
         let taints = self.taints(name)?;
         if taints.is_empty() {
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         }
         let now = Instant::now();
-        // Pods that come to it later are seen then.
-        const LOOK: u32 = 5;
-        let mut next = now + self.pace.seconds(LOOK);
+        // Pods bound to the node later are found by this period.
+        const PERIOD: u32 = 5;
+        let mut next = now + self.timings.seconds(PERIOD);
         for pod in self.pods.on(name) {
             let until = |(taint, since): &(Taint, Instant)| match stay(&pod.spec.tolerations, taint) {
                 Stay::Forever => None,
-                Stay::For(seconds) => Some(*since + self.pace.seconds(seconds)),
+                Stay::For(seconds) => Some(*since + self.timings.seconds(seconds)),
             };
             match taints.iter().filter_map(until).min() {
-                Some(until) if until <= now && !pod.metadata.is_going() => {
+                Some(until) if until <= now && !pod.metadata.is_terminating() => {
                     let why = ("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
                     let message = format!("Marking for deletion Pod {}", pod.metadata.key());
                     let about = pod.metadata.reference(PODS);
-                    self.recorder.record(&about, Occurrence::normal("TaintManagerEviction", message));
+                    self.recorder.record(&about, Event::normal("TaintManagerEviction", message));
                     self.pods.disrupt(&pod, None, why, None).await?;
                 }
                 Some(until) if until > now => next = next.min(until),
                 _ => {}
             }
         }
-        Ok(Action::After(next.saturating_duration_since(Instant::now())))
+        Ok(Action::requeue(next.saturating_duration_since(Instant::now())))
     }
 }
 
 impl Eviction {
-    /// The taints of a node that drive pods away, and since when they are there.
-    fn taints(&self, name: &str) -> Result<Vec<(Taint, Instant)>, Failure> {
+    /// Returns the `NoExecute` taints of a node, each with when it was first observed.
+    fn taints(&self, name: &str) -> Result<Vec<(Taint, Instant)>, Error> {
         let node = self.nodes.get(name)?;
         let taints = node.iter().flat_map(|node| &node.spec.taints).filter(|it| it.effect == "NoExecute");
         let mut since = self.since.lock();
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_stays_as_long_as_it_tolerates_a_taint() {
+    fn a_pod_stays_while_it_tolerates_the_taint() {
         let taint = Taint::new("lost", "NoExecute");
         let toleration = |key: &str, seconds: Option<i64>| Toleration {
             key: key.to_owned(),

@@ -1,4 +1,4 @@
-//! Heartbeats: what machines that are well write again and again.
+//! Heartbeats: registers the simulated nodes, renews their leases, and writes their status.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,29 +11,34 @@ use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
-use super::{Fleet, LEASE_NAMESPACE, Machine, Node, registration};
+use super::{LEASE_NAMESPACE, Machine, Node, SimulatedNodes, registration};
 use watchkeeper_core::Timestamp;
 
-use crate::pace::Pace;
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{LEASES, NODES};
+use crate::timings::Timings;
 
-pub(super) fn start(plane: &mut Plane, fleet: Arc<Fleet>, pace: &Pace, version: String) {
+pub(super) fn start(
+    context: &mut ControllerContext,
+    simulated: Arc<SimulatedNodes>,
+    timings: &Timings,
+    version: String,
+) {
     let heart = Heart {
-        fleet,
+        simulated,
         version,
-        period: pace.heartbeat,
-        report: pace.report,
-        nodes: plane.reader(NODES),
-        node_api: plane.api(NODES),
-        lease_api: plane.api(LEASES).namespace(LEASE_NAMESPACE),
+        period: timings.heartbeat,
+        report: timings.report,
+        nodes: context.reader(NODES),
+        node_api: context.api(NODES),
+        lease_api: context.api(LEASES).namespace(LEASE_NAMESPACE),
     };
-    plane.spawn(|stop| heart.beat(stop));
+    context.spawn(|stop| heart.beat(stop));
 }
 
 struct Heart {
-    fleet: Arc<Fleet>,
-    /// Of the kubelets.
+    simulated: Arc<SimulatedNodes>,
+    /// Version of the kubelets.
     version: String,
     period: Duration,
     report: Duration,
@@ -43,18 +48,18 @@ struct Heart {
 }
 
 impl Heart {
-    /// Until the end.
+    /// Runs until `stop`.
     async fn beat(self, stop: CancellationToken) {
         let beating = async {
-            // When each has last said everything; one that was lost does so at once.
+            // When each machine last wrote its full status; a recovered one does so at once.
             let mut reported = BTreeMap::new();
             loop {
-                for machine in self.fleet.machines() {
-                    self.say(machine, &mut reported).await;
+                for machine in self.simulated.machines() {
+                    self.heartbeat(machine, &mut reported).await;
                 }
                 tokio::select! {
                     () = tokio::time::sleep(self.period) => {}
-                    () = self.fleet.returned.notified() => {}
+                    () = self.simulated.returned.notified() => {}
                 }
             }
         };
@@ -64,14 +69,14 @@ impl Heart {
         }
     }
 
-    async fn say(&self, machine: &Machine, reported: &mut BTreeMap<String, Option<Instant>>) {
-        if self.fleet.is_lost(&machine.name) {
+    async fn heartbeat(&self, machine: &Machine, reported: &mut BTreeMap<String, Option<Instant>>) {
+        if self.simulated.is_lost(&machine.name) {
             reported.entry(machine.name.clone()).and_modify(|last| *last = None);
             return;
         }
         let written = match reported.get(&machine.name) {
             None => Some(self.register(machine).await),
-            Some(Some(last)) if last.elapsed() < self.report && !self.is_doubted(machine) => None,
+            Some(Some(last)) if last.elapsed() < self.report && !self.is_not_ready(machine) => None,
             Some(_) => Some(self.report(machine).await),
         };
         match written {
@@ -84,13 +89,13 @@ impl Heart {
         }
     }
 
-    /// Whether its node says that it is not well.
-    fn is_doubted(&self, machine: &Machine) -> bool {
+    /// Returns whether its node is not ready.
+    fn is_not_ready(&self, machine: &Machine) -> bool {
         let node = self.nodes.get(&machine.name).ok().flatten();
         node.is_some_and(|node| node.condition("Ready").is_none_or(|ready| ready.status != "True"))
     }
 
-    /// A server that was there before may know the machine already.
+    /// Creates the node. On a server with old data the node may exist already.
     async fn register(&self, machine: &Machine) -> Result<(), RequestError> {
         let object = registration::node(machine, &self.version, Timestamp::now());
         let Ok(node) = DynamicObject::try_from(object) else { return Ok(()) };
@@ -112,7 +117,7 @@ impl Heart {
             .node_api
             .patch_status(&machine.name, PatchKind::Strategic, &patch, &WriteOptions::default())
             .await;
-        unless_gone(written)
+        ignore_not_found(written)
     }
 
     async fn renew(&self, machine: &Machine) -> Result<(), RequestError> {
@@ -131,8 +136,8 @@ impl Heart {
     }
 }
 
-/// A node that somebody has deleted does not come again by itself.
-fn unless_gone(written: Result<DynamicObject, RequestError>) -> Result<(), RequestError> {
+/// A node deleted by someone does not register itself again.
+fn ignore_not_found(written: Result<DynamicObject, RequestError>) -> Result<(), RequestError> {
     match written {
         Err(error) if error.is_not_found() => Ok(()),
         outcome => outcome.map(drop),
@@ -140,5 +145,5 @@ fn unless_gone(written: Result<DynamicObject, RequestError>) -> Result<(), Reque
 }
 
 fn warn(machine: &Machine, error: &RequestError) {
-    tracing::warn!(node = machine.name, %error, "a heartbeat was not written");
+    tracing::warn!(node = machine.name, %error, "failed to write heartbeat; retrying");
 }

@@ -1,4 +1,4 @@
-//! Lifecycle: nodes of which nothing is heard are lost, and nodes are tainted for what is wrong with them.
+//! Node lifecycle: marks nodes without a heartbeat as `Unknown`, and taints nodes by their conditions.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,42 +10,42 @@ use tokio::time::Instant;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::{Object, ObjectKey, Timestamp};
 
 use super::pods::Pods;
 use super::view::NodeCondition;
 use super::{LEASE_NAMESPACE, Node, Taint};
-use crate::pace::Pace;
-use crate::plane::Plane;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{LEASES, NODES, PODS};
+use crate::timings::Timings;
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 pub(crate) const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
-/// What is not known any more of a node that says nothing.
-const HEARD: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+/// Conditions that become `Unknown` when a node stops its heartbeat.
+const HEARTBEAT_CONDITIONS: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-pub(super) fn start(plane: &mut Plane, pace: &Pace) {
-    let of_its_node = |lease: &Object| {
+pub(super) fn start(context: &mut ControllerContext, timings: &Timings) {
+    let node_of = |lease: &Object| {
         let key = lease.head.key();
-        let is_one = key.namespace() == Some(LEASE_NAMESPACE);
-        is_one.then(|| ObjectKey::cluster(key.name())).into_iter().collect()
+        let is_node_lease = key.namespace() == Some(LEASE_NAMESPACE);
+        is_node_lease.then(|| ObjectKey::cluster(key.name())).into_iter().collect()
     };
-    let controller = Controller::new("node-lifecycle", &plane.informer(NODES))
-        .watches(&plane.informer(LEASES), of_its_node);
+    let controller = Controller::new("node-lifecycle", &context.informer(NODES))
+        .watches(&context.informer(LEASES), node_of);
     let lifecycle = Lifecycle {
-        lost_after: pace.lost_after,
-        nodes: plane.informer(NODES).reader(Keep::Decoded),
-        leases: plane.reader(LEASES),
-        api: plane.api(NODES),
-        pods: Pods::new(plane),
-        recorder: plane.recorder("node-controller", EventApi::Core),
-        heard: Mutex::default(),
+        lost_after: timings.lost_after,
+        nodes: context.informer(NODES).reader(Keep::Decoded),
+        leases: context.reader(LEASES),
+        api: context.api(NODES),
+        pods: Pods::new(context),
+        recorder: context.recorder("node-controller", EventApi::Core),
+        heartbeats: Mutex::default(),
     };
-    plane.run(controller, lifecycle);
+    context.run(controller, lifecycle);
 }
 
 #[derive(Deserialize, Default)]
@@ -66,20 +66,20 @@ struct Lifecycle {
     leases: Reader<Lease>,
     api: DynamicApi,
     pods: Pods,
-    recorder: Recorder,
-    /// What was last heard of each node, and when: nobody's clock counts but ours.
-    heard: Mutex<HashMap<String, (Heard, Instant)>>,
+    recorder: EventRecorder,
+    /// Last heartbeat of each node, and when it was observed by our own clock.
+    heartbeats: Mutex<HashMap<String, (Heartbeat, Instant)>>,
 }
 
-/// The last that a node has said: its lease, and its own word.
-type Heard = (Option<String>, Option<String>);
+/// Renew time of the lease, and heartbeat time in the status.
+type Heartbeat = (Option<String>, Option<String>);
 
 impl Reconcile for Lifecycle {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let name = request.key().name();
         let Some(node) = self.nodes.get(name)? else {
-            self.heard.lock().remove(name);
-            return Ok(Action::Done);
+            self.heartbeats.lock().remove(name);
+            return Ok(Action::await_change());
         };
         let silence = self.silence(&node)?;
         let mut conditions = node.status.conditions.clone();
@@ -92,22 +92,23 @@ impl Reconcile for Lifecycle {
             let options = WriteOptions::default();
             let written = self.api.patch_status(name, PatchKind::Strategic, &patch, &options).await;
             match written {
-                Ok(written) => {
-                    request.wrote(self.nodes.store(), written.resource_version());
+                Ok(_) => {
                     let message = format!("Node {name} status is now: NodeNotReady");
                     let about = node.metadata.reference(NODES);
-                    self.recorder.record(&about, Occurrence::normal("NodeNotReady", message));
+                    self.recorder.record(&about, Event::normal("NodeNotReady", message));
                 }
-                Err(error) if error.is_conflict() || error.is_not_found() => return Ok(Action::Done),
+                Err(error) if error.is_conflict() || error.is_not_found() => {
+                    return Ok(Action::await_change());
+                }
                 Err(error) => return Err(error.into()),
             }
         }
         if conditions.iter().any(|it| it.kind == "Ready" && it.status == "Unknown") {
-            self.doubt_pods(name).await?;
+            self.mark_pods_not_ready(name).await?;
         }
         let taints = taints(&node, &conditions);
         if taints != node.spec.taints {
-            // The version is that of the node as it was read: nobody else's taint is lost.
+            // With the resource version that was read, so that no concurrent taint is lost.
             let version = &node.metadata.resource_version;
             let mut patch = json!({"metadata": {"uid": node.metadata.uid}, "spec": {"taints": taints}});
             if conditions == node.status.conditions {
@@ -115,43 +116,43 @@ impl Reconcile for Lifecycle {
             }
             let written = self.api.patch(name, PatchKind::Merge, &patch, &WriteOptions::default()).await;
             match written {
-                Ok(node) => request.wrote(self.nodes.store(), node.resource_version()),
-                Err(error) if error.is_not_found() => return Ok(Action::Done),
+                Ok(_) => {}
+                Err(error) if error.is_not_found() => return Ok(Action::await_change()),
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(match self.lost_after.checked_sub(silence).filter(|rest| !rest.is_zero()) {
-            Some(rest) => Action::After(rest),
-            None => Action::Done, // until it says something
+            Some(rest) => Action::requeue(rest),
+            None => Action::await_change(), // until its next heartbeat
         })
     }
 }
 
 impl Lifecycle {
-    /// Nobody knows whether the pods of a node are ready of which nothing is heard.
-    async fn doubt_pods(&self, node: &str) -> Result<(), Failure> {
+    /// Marks the pods of an unreachable node as not ready.
+    async fn mark_pods_not_ready(&self, node: &str) -> Result<(), Error> {
         for pod in self.pods.on(node) {
             let is_ready = pod.status.conditions.iter().any(|it| it.kind == "Ready" && it.is_true());
             if is_ready {
                 let since = Timestamp::now().to_string();
                 let condition = json!({"type": "Ready", "status": "False", "lastTransitionTime": since});
-                self.pods.say(&pod, json!({"conditions": [condition]})).await?;
+                self.pods.patch_status(&pod, json!({"conditions": [condition]})).await?;
                 let about = pod.metadata.reference(PODS);
-                self.recorder.record(&about, Occurrence::warning("NodeNotReady", "Node is not ready"));
+                self.recorder.record(&about, Event::warning("NodeNotReady", "Node is not ready"));
             }
         }
         Ok(())
     }
 
-    /// For how long nothing was heard of a node.
-    fn silence(&self, node: &Node) -> Result<Duration, Failure> {
+    /// Returns the time since the last heartbeat of a node.
+    fn silence(&self, node: &Node) -> Result<Duration, Error> {
         let name = &node.metadata.name;
         let lease = self.leases.namespace(LEASE_NAMESPACE).get(name)?;
         let renewed = lease.and_then(|lease| lease.spec.renew_time.clone());
         let reported = node.condition("Ready").filter(|ready| ready.status != "Unknown");
         let reported = reported.and_then(|ready| ready.last_heartbeat_time.clone());
-        let mut heard = self.heard.lock();
-        let (last, at) = heard
+        let mut heartbeats = self.heartbeats.lock();
+        let (last, at) = heartbeats
             .entry(name.clone())
             .or_insert_with(|| ((renewed.clone(), reported.clone()), Instant::now()));
         if last.0 != renewed || (reported.is_some() && last.1 != reported) {
@@ -161,11 +162,11 @@ impl Lifecycle {
     }
 }
 
-/// Whether anything was still said of a node of which nothing is known any more.
+/// Sets the heartbeat conditions to `Unknown`, and returns whether any has changed.
 fn lose(conditions: &mut Vec<NodeCondition>) -> bool {
     let now = Timestamp::now().to_string();
-    let mut is_news = false;
-    for kind in HEARD {
+    let mut has_changed = false;
+    for kind in HEARTBEAT_CONDITIONS {
         match conditions.iter_mut().find(|condition| condition.kind == kind) {
             Some(condition) if condition.status == "Unknown" => continue,
             Some(condition) => {
@@ -183,12 +184,12 @@ fn lose(conditions: &mut Vec<NodeCondition>) -> bool {
                 message: "Kubelet never posted node status.".to_owned(),
             }),
         }
-        is_news = true;
+        has_changed = true;
     }
-    is_news
+    has_changed
 }
 
-/// The taints that a node is to have: those of its conditions, and those that others have put there.
+/// Returns the taints that a node should have: those for its conditions, and those set by others.
 fn taints(node: &Node, conditions: &[NodeCondition]) -> Vec<Taint> {
     let is = |kind: &str, status: &str| {
         conditions.iter().any(|condition| condition.kind == kind && condition.status == status)
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_tainted_for_what_is_wrong_with_them() {
+    fn nodes_are_tainted_by_their_conditions() {
         let foreign = Taint::new("dedicated", "NoSchedule");
         for (ready, unschedulable, expected) in [
             ("True", false, vec!["dedicated:NoSchedule"]),
@@ -253,24 +254,25 @@ mod tests {
             let mut node = Node::default();
             node.spec.taints = vec![Taint::new(UNREACHABLE, "NoExecute"), foreign.clone()];
             node.spec.unschedulable = unschedulable;
-            let said = taints(&node, &[condition("Ready", ready)]);
-            let mut said: Vec<String> = said.iter().map(|it| format!("{}:{}", it.key, it.effect)).collect();
+            let tainted = taints(&node, &[condition("Ready", ready)]);
+            let mut tainted: Vec<String> =
+                tainted.iter().map(|it| format!("{}:{}", it.key, it.effect)).collect();
             let mut expected: Vec<String> = expected.into_iter().map(str::to_owned).collect();
-            said.sort_unstable();
+            tainted.sort_unstable();
             expected.sort_unstable();
-            assert_eq!(said, expected, "{ready} {unschedulable}");
+            assert_eq!(tainted, expected, "{ready} {unschedulable}");
         }
     }
 
     #[test]
-    fn a_lost_node_is_lost_once() {
+    fn a_lost_node_is_marked_once() {
         let mut conditions = vec![condition("Ready", "True"), condition("NetworkUnavailable", "False")];
         assert!(lose(&mut conditions));
         assert!(!lose(&mut conditions));
-        let said: Vec<String> =
+        let summary: Vec<String> =
             conditions.iter().map(|it| format!("{} {} {}", it.kind, it.status, it.reason)).collect();
         assert_eq!(
-            said,
+            summary,
             [
                 "Ready Unknown NodeStatusUnknown",
                 "NetworkUnavailable False ",

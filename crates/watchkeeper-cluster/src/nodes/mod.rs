@@ -1,20 +1,20 @@
-//! Nodes: machines that are simulated, and what becomes of nodes of which nothing is heard.
+//! Nodes: the simulated machines, and the controllers that look after nodes.
 //!
-//! From: how many there are to be, and which of them are lost.
-//! To:   nodes that say how they are, taints on those that do not, and no pods on those that are gone.
+//! Input: the number of machines, and which of them have failed.
+//! Output: nodes with heartbeats, taints on nodes without, and deletion of pods on removed nodes.
 
 mod eviction;
-mod fleet;
 mod heartbeat;
 mod lifecycle;
 mod pod_gc;
 mod pods;
 mod registration;
+mod simulated;
 mod taint;
 mod view;
 
-pub(crate) use fleet::{Fleet, Machine};
 pub(crate) use lifecycle::UNSCHEDULABLE;
+pub(crate) use simulated::{Machine, SimulatedNodes};
 pub(crate) use taint::{Taint, Toleration, tolerates};
 pub(crate) use view::Node;
 
@@ -22,20 +22,20 @@ use std::sync::Arc;
 
 use watchkeeper_apiserver::http::VersionInfo;
 
-use crate::pace::Pace;
-use crate::plane::Plane;
+use crate::context::ControllerContext;
+use crate::timings::Timings;
 
-/// Where the nodes' leases are.
+/// Namespace of the nodes' leases.
 const LEASE_NAMESPACE: &str = "kube-node-lease";
 
-/// The machines.
-pub(crate) fn start(plane: &mut Plane, fleet: &Arc<Fleet>, pace: &Pace) {
-    heartbeat::start(plane, fleet.clone(), pace, VersionInfo::default().git_version);
+/// Starts the machines.
+pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNodes>, timings: &Timings) {
+    heartbeat::start(context, simulated.clone(), timings, VersionInfo::default().git_version);
 }
 
-/// Those who look after nodes, simulated or not.
-pub(crate) fn watch_over(plane: &mut Plane, pace: &Pace) {
-    lifecycle::start(plane, pace);
-    eviction::start(plane, pace);
-    pod_gc::start(plane, pace);
+/// Starts the controllers of nodes, simulated or not.
+pub(crate) fn start_controllers(context: &mut ControllerContext, timings: &Timings) {
+    lifecycle::start(context, timings);
+    eviction::start(context, timings);
+    pod_gc::start(context, timings);
 }

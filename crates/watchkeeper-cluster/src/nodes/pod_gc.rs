@@ -1,4 +1,4 @@
-//! Pod garbage: pods of nodes that are gone go, too.
+//! Pod garbage collection: deletes pods of nodes that no longer exist.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use watchkeeper_cache::{Keep, Reader};
 
 use super::Node;
 use super::pods::Pods;
-use crate::pace::Pace;
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::NODES;
+use crate::timings::Timings;
 
-/// How often it is looked, and how long a node may be missing, in seconds.
+/// Period of the check, and how long a node may be missing, in simulated seconds.
 const PERIOD: u32 = 20;
 const MISSING: u32 = 40;
 
-pub(super) fn start(plane: &mut Plane, pace: &Pace) {
-    let informer = plane.informer(NODES);
+pub(super) fn start(context: &mut ControllerContext, timings: &Timings) {
+    let informer = context.informer(NODES);
     let sweep = Sweep {
-        period: pace.seconds(PERIOD),
-        missing: pace.seconds(MISSING),
+        period: timings.seconds(PERIOD),
+        missing: timings.seconds(MISSING),
         nodes: informer.reader(Keep::Decoded),
-        pods: Pods::new(plane),
+        pods: Pods::new(context),
     };
-    plane.spawn(|stop: CancellationToken| async move {
+    context.spawn(|stop: CancellationToken| async move {
         let sweeping = async {
             informer.wait_until_ready().await;
             sweep.run().await;
@@ -68,7 +68,7 @@ impl Sweep {
             let why = ("DeletionByPodGC", "PodGC: node no longer exists");
             if let Err(error) = self.pods.disrupt(&pod, phase, why, Some(0)).await {
                 let key = pod.metadata.key();
-                tracing::warn!(%key, %error, "a pod of a node that is gone was not deleted, and is tried again");
+                tracing::warn!(%key, %error, "failed to delete a pod of a removed node; retrying");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Pods, as those see them who look after nodes.
+//! The pods of nodes, for the node controllers.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,8 +9,8 @@ use watchkeeper_client::rest::{PatchKind, RequestError};
 use super::Toleration;
 use watchkeeper_core::Timestamp;
 
+use crate::context::ControllerContext;
 use crate::kubelet::BY_NODE;
-use crate::plane::Plane;
 use crate::resource::PODS;
 use crate::view::{Condition, Meta};
 
@@ -43,15 +43,15 @@ pub(super) struct Pods {
 }
 
 impl Pods {
-    pub(super) fn new(plane: &Plane) -> Self {
-        Self { reader: plane.reader(PODS), api: plane.api(PODS) }
+    pub(super) fn new(context: &ControllerContext) -> Self {
+        Self { reader: context.reader(PODS), api: context.api(PODS) }
     }
 
     pub(super) fn on(&self, node: &str) -> Vec<std::sync::Arc<Pod>> {
         self.reader.by_index(BY_NODE, node).map(|listed| listed.partial().0).unwrap_or_default()
     }
 
-    /// The names of all nodes that pods are on.
+    /// Returns the names of all nodes that have pods.
     pub(super) fn nodes(&self) -> Vec<String> {
         let now = self.reader.store().snapshot();
         let names = now.index_values(BY_NODE);
@@ -60,15 +60,15 @@ impl Pods {
             .unwrap_or_default()
     }
 
-    /// Says something of a pod. One that is gone, or another, is none of ours.
-    pub(super) async fn say(&self, pod: &Pod, status: Value) -> Result<(), RequestError> {
+    /// Patches a pod's status. A pod that was deleted or replaced is ignored.
+    pub(super) async fn patch_status(&self, pod: &Pod, status: Value) -> Result<(), RequestError> {
         let patch = json!({"metadata": {"uid": pod.metadata.uid}, "status": status});
         let api = self.api.clone().namespace(&pod.metadata.namespace);
         let options = WriteOptions::default();
-        unless_gone(api.patch_status(&pod.metadata.name, PatchKind::Strategic, &patch, &options).await)
+        ignore_gone(api.patch_status(&pod.metadata.name, PatchKind::Strategic, &patch, &options).await)
     }
 
-    /// Deletes a pod, after its condition says why.
+    /// Deletes a pod, after setting its `DisruptionTarget` condition.
     pub(super) async fn disrupt(
         &self,
         pod: &Pod,
@@ -86,18 +86,18 @@ impl Pods {
         if let Some(phase) = phase {
             status["phase"] = phase.into();
         }
-        self.say(pod, status).await?;
+        self.patch_status(pod, status).await?;
         let options = DeleteOptions {
             grace_period_seconds: grace,
             uid: Some(pod.metadata.uid.clone()),
             ..DeleteOptions::default()
         };
         let api = self.api.clone().namespace(&pod.metadata.namespace);
-        unless_gone(api.delete(&pod.metadata.name, &options).await)
+        ignore_gone(api.delete(&pod.metadata.name, &options).await)
     }
 }
 
-fn unless_gone<T>(outcome: Result<T, RequestError>) -> Result<(), RequestError> {
+fn ignore_gone<T>(outcome: Result<T, RequestError>) -> Result<(), RequestError> {
     match outcome {
         Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
         outcome => outcome.map(drop),

@@ -1,4 +1,4 @@
-//! Registration: what a machine says of itself.
+//! Registration: the node object, status and lease of a machine.
 
 use serde_json::{Value, json};
 use watchkeeper_core::Timestamp;
@@ -6,10 +6,10 @@ use watchkeeper_core::Timestamp;
 use super::view::{Node, NodeCondition};
 use super::{LEASE_NAMESPACE, Machine};
 
-/// How long a lease lasts, in seconds.
+/// Lease duration, in seconds.
 const LEASE_SECONDS: u32 = 40;
 
-/// The conditions of a machine that is well.
+/// The conditions of a healthy machine.
 const CONDITIONS: [(&str, &str, &str, &str); 4] = [
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
     ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
@@ -17,7 +17,7 @@ const CONDITIONS: [(&str, &str, &str, &str); 4] = [
     ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
 ];
 
-/// The node of a machine that nobody knows yet.
+/// Returns the node of a new machine.
 pub(super) fn node(machine: &Machine, version: &str, now: Timestamp) -> Value {
     json!({
         "apiVersion": "v1",
@@ -37,7 +37,7 @@ pub(super) fn node(machine: &Machine, version: &str, now: Timestamp) -> Value {
     })
 }
 
-/// The status of a machine that is well, after what was known of it before.
+/// Returns the status of a healthy machine. Transition times are taken from the known node.
 pub(super) fn status(machine: &Machine, version: &str, known: Option<&Node>, now: Timestamp) -> Value {
     let capacity = json!({
         "cpu": "1k",
@@ -82,7 +82,7 @@ pub(super) fn status(machine: &Machine, version: &str, known: Option<&Node>, now
     })
 }
 
-/// Its lease, held from now.
+/// Returns its lease, renewed now.
 pub(super) fn lease(machine: &Machine, node: &Node, now: Timestamp) -> Value {
     json!({
         "apiVersion": "coordination.k8s.io/v1",
@@ -110,7 +110,7 @@ fn architecture() -> &'static str {
     }
 }
 
-/// A UUID that is the same for the same machine.
+/// Returns a UUID derived from the machine's name.
 fn identity(machine: &Machine, of: &str) -> String {
     let hex = crate::kubelet::digest(&[of, &machine.name]);
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Taints: what keeps pods away from a node, and what those say who come all the same.
+//! Taints and tolerations.
 
 use serde::{Deserialize, Serialize};
 
-/// What keeps pods away from a node.
+/// A taint of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Taint {
@@ -15,7 +15,7 @@ pub(crate) struct Taint {
     pub(crate) time_added: Option<String>,
 }
 
-/// What a pod does not mind.
+/// A toleration of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Toleration {
@@ -31,7 +31,7 @@ impl Taint {
         Self { key: key.to_owned(), effect: effect.to_owned(), ..Self::default() }
     }
 
-    /// Whether it says the same to pods.
+    /// Returns whether key and effect are equal.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         (&self.key, &self.effect) == (&other.key, &other.effect)
     }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_toleration_covers_what_it_names_and_all_where_it_names_none() {
+    fn a_toleration_without_a_key_covers_all_taints() {
         let taint = Taint { value: "gpu".to_owned(), ..Taint::new("for", "NoSchedule") };
         for (key, operator, value, effect, covers) in [
             ("for", "Equal", "gpu", "NoSchedule", true),

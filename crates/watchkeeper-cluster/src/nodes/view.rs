@@ -1,4 +1,4 @@
-//! Nodes, as far as anybody here looks at them.
+//! The fields of nodes that the controllers read.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(crate) struct NodeStatus {
     pub(crate) conditions: Vec<NodeCondition>,
 }
 
-/// What is known of a node in one respect.
+/// A condition of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeCondition {

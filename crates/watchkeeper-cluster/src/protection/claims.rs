@@ -4,22 +4,22 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, ListOptions};
-use watchkeeper_controller::{Controller, Failure};
+use watchkeeper_controller::{Controller, Error};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 use watchkeeper_wire::decode;
 
 use super::{Protection, Users};
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{PERSISTENT_VOLUME_CLAIMS, PODS};
 use crate::view::Meta;
 
 const FINALIZER: &str = "kubernetes.io/pvc-protection";
 
-/// How many claims are checked at the same time; each may need a list of pods.
+/// Number of workers; each claim may need a list of pods.
 const WORKERS: usize = 10;
 
-pub(super) fn start(plane: &mut Plane) {
-    let (claims, pods) = (plane.informer(PERSISTENT_VOLUME_CLAIMS), plane.informer(PODS));
+pub(super) fn start(context: &mut ControllerContext) {
+    let (claims, pods) = (context.informer(PERSISTENT_VOLUME_CLAIMS), context.informer(PODS));
     let (store, kind) = (claims.store().clone(), pods.kind().clone());
     let mounted_by = move |pod: &Object| {
         // A claim that the cache does not have yet is checked when it arrives.
@@ -38,8 +38,8 @@ pub(super) fn start(plane: &mut Plane) {
     };
     let controller =
         Controller::new("pvc-protection", &claims).watches(&pods, mounted_by).concurrency(WORKERS);
-    let users = Pods { cached: plane.reader(PODS), live: plane.api(PODS) };
-    plane.run(controller, Protection::new(plane, PERSISTENT_VOLUME_CLAIMS, FINALIZER, users));
+    let users = Pods { cached: context.reader(PODS), live: context.api(PODS) };
+    context.run(controller, Protection::new(context, PERSISTENT_VOLUME_CLAIMS, FINALIZER, users));
 }
 
 /// The pods that may mount a claim.
@@ -49,9 +49,9 @@ struct Pods {
 }
 
 impl Users for Pods {
-    /// A claim that no cached pod mounts may still be mounted by a pod that the cache has not seen yet, so the
-    /// server has the last word.
-    async fn in_use(&self, claim: &DynamicObject) -> Result<bool, Failure> {
+    /// The cache may not have observed a new pod yet, so a claim counts as unused only if the server lists no
+    /// pod that mounts it.
+    async fn in_use(&self, claim: &DynamicObject) -> Result<bool, Error> {
         let cached = self.cached.namespace(claim.namespace()).list(&LabelSelector::default()).items()?;
         if cached.iter().any(|pod| pod.mounts(claim)) {
             return Ok(true);
@@ -66,7 +66,7 @@ impl Users for Pods {
     }
 }
 
-/// What decides whether a pod mounts a claim.
+/// The fields that decide whether a pod mounts a claim.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Pod {
@@ -96,7 +96,7 @@ struct ClaimSource {
 }
 
 impl Pod {
-    /// The names of all claims that its volumes refer to.
+    /// Returns the names of all claims that its volumes refer to.
     fn claims(&self) -> impl Iterator<Item = String> {
         self.spec.volumes.iter().filter_map(|volume| match &volume.persistent_volume_claim {
             Some(source) => Some(source.claim_name.clone()),
@@ -104,8 +104,8 @@ impl Pod {
         })
     }
 
-    /// Whether it keeps a deleted claim: a kubelet starts no pod whose claim is being deleted, so pods without a
-    /// node do not count.
+    /// Returns whether it keeps a deleted claim in use. Pods without a node do not: a kubelet does not start
+    /// a pod whose claim is being deleted.
     fn mounts(&self, claim: &DynamicObject) -> bool {
         let mounts = |volume: &Volume| match &volume.persistent_volume_claim {
             Some(source) => source.claim_name == claim.name(),
@@ -119,12 +119,12 @@ impl Pod {
         !self.spec.node_name.is_empty() && self.spec.volumes.iter().any(mounts)
     }
 
-    /// The name of the claim that is created for an ephemeral volume.
+    /// Returns the name of the claim that is created for an ephemeral volume.
     fn ephemeral_claim(&self, volume: &Volume) -> String {
         format!("{}-{}", self.metadata.name, volume.name)
     }
 
-    /// Whether a claim was created for this pod, and does not merely have the name of one that was.
+    /// Returns whether a claim was created for this pod, rather than merely having the same name.
     fn controls(&self, claim: &DynamicObject) -> bool {
         let owners = claim.get(&["metadata", "ownerReferences"]).and_then(|owners| owners.as_array());
         let is_ours = |owner: &serde_json::Value| {
@@ -133,9 +133,10 @@ impl Pod {
         owners.is_some_and(|owners| owners.iter().any(is_ours))
     }
 
-    /// Whether its containers have ended and it only waits to be removed. Its own finalizers may wait for the claim.
+    /// Returns whether its containers have stopped and it only waits to be removed. Its own finalizers may
+    /// wait for the claim.
     fn is_shut_down(&self) -> bool {
-        self.metadata.is_going() && self.metadata.deletion_grace_period_seconds == Some(0)
+        self.metadata.is_terminating() && self.metadata.deletion_grace_period_seconds == Some(0)
     }
 }
 
@@ -163,7 +164,7 @@ mod tests {
         assert!(placed.mounts(&claim("data", None)));
         assert!(!placed.mounts(&claim("tmp", None)));
         assert_eq!(placed.claims().collect::<Vec<_>>(), ["data"]);
-        assert!(!pod(&json!({"volumes": volumes})).mounts(&claim("data", None)), "it has no node");
+        assert!(!pod(&json!({"volumes": volumes})).mounts(&claim("data", None)), "no node");
     }
 
     #[test]
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(placed.claims().collect::<Vec<_>>(), ["db-0-tmp"]);
         assert!(placed.mounts(&claim("db-0-tmp", Some("u1"))));
         assert!(!placed.mounts(&claim("db-0-tmp", Some("u2"))), "another pod of this name");
-        assert!(!placed.mounts(&claim("db-0-tmp", None)), "somebody else's claim");
+        assert!(!placed.mounts(&claim("db-0-tmp", None)), "a claim with another owner");
         placed.metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".to_owned());
         placed.metadata.deletion_grace_period_seconds = Some(0);
         assert!(!placed.mounts(&claim("db-0-tmp", Some("u1"))));

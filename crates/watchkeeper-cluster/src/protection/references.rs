@@ -17,7 +17,7 @@ impl References {
         Self { from: from.clone(), paths }
     }
 
-    /// The keys that an object names.
+    /// Returns the keys that an object names.
     pub(super) fn of(&self, object: &Object) -> Vec<ObjectKey> {
         let mut keys = Vec::new();
         for path in &self.paths {
@@ -31,7 +31,7 @@ impl References {
         keys
     }
 
-    /// Whether any object names this one.
+    /// Returns whether any object names this one.
     pub(super) fn any_to(&self, name: &str) -> bool {
         let key = ObjectKey::cluster(name);
         self.from.store().snapshot().iter().any(|object| self.of(object).contains(&key))

@@ -2,22 +2,23 @@
 
 use watchkeeper_cache::Reader;
 use watchkeeper_client::dynamic::DynamicObject;
-use watchkeeper_controller::{Controller, Failure};
+use watchkeeper_controller::{Controller, Error};
 
 use super::references::References;
 use super::{Protection, Users};
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES};
 
 const FINALIZER: &str = "kubernetes.io/pv-protection";
 
-pub(super) fn start(plane: &mut Plane) {
-    let (volumes, claims) = (plane.informer(PERSISTENT_VOLUMES), plane.informer(PERSISTENT_VOLUME_CLAIMS));
+pub(super) fn start(context: &mut ControllerContext) {
+    let (volumes, claims) =
+        (context.informer(PERSISTENT_VOLUMES), context.informer(PERSISTENT_VOLUME_CLAIMS));
     let bound_to = References::new(&claims, &["spec.volumeName"]);
     let controller =
         Controller::new("pv-protection", &volumes).watches(&claims, move |claim| bound_to.of(claim));
-    let users = Claims { cached: plane.reader(PERSISTENT_VOLUME_CLAIMS) };
-    plane.run(controller, Protection::new(plane, PERSISTENT_VOLUMES, FINALIZER, users));
+    let users = Claims { cached: context.reader(PERSISTENT_VOLUME_CLAIMS) };
+    context.run(controller, Protection::new(context, PERSISTENT_VOLUMES, FINALIZER, users));
 }
 
 /// The claims that a volume may be bound to.
@@ -28,7 +29,7 @@ struct Claims {
 impl Users for Claims {
     /// In a real cluster the volume binder changes the phase from `Bound` to `Released` when the claim is gone.
     /// There is no binder here, so a volume whose claim is gone counts as released.
-    async fn in_use(&self, volume: &DynamicObject) -> Result<bool, Failure> {
+    async fn in_use(&self, volume: &DynamicObject) -> Result<bool, Error> {
         let is_bound = volume.text(&["status", "phase"]) == "Bound";
         let claim = |field| volume.text(&["spec", "claimRef", field]);
         if !is_bound || claim("name").is_empty() || claim("namespace").is_empty() {

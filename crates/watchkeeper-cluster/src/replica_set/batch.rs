@@ -1,41 +1,32 @@
-//! Batches: many of the same, few at first.
+//! Batches of requests, with a slow start.
 
 use std::future::Future;
 
-use tokio::task::JoinSet;
+use futures_util::future::join_all;
 
-/// Does something `count` times: once, then twice at once, then four times, as long as all goes well. If something
-/// fails, what has begun is waited for, nothing more is begun, and the first failure is returned.
+/// Runs `attempt` `count` times in parallel batches of 1, 2, 4 and so on. After a failure it waits for the
+/// current batch, starts no other, and returns the first error.
 pub(super) async fn slow_start<F, E>(count: usize, attempt: impl Fn() -> F) -> Result<(), E>
 where
-    F: Future<Output = Result<(), E>> + Send + 'static,
-    E: Send + 'static,
+    F: Future<Output = Result<(), E>>,
 {
     let (mut left, mut size) = (count, 1);
     while left > 0 {
         let batch = size.min(left);
-        at_once((0..batch).map(|_| attempt())).await?;
+        in_parallel((0..batch).map(|_| attempt())).await?;
         left -= batch;
         size = size.saturating_mul(2);
     }
     Ok(())
 }
 
-/// Does everything at once, waits for all of it, and returns the first failure.
-pub(super) async fn at_once<F, E>(attempts: impl Iterator<Item = F>) -> Result<(), E>
+/// Runs all attempts in parallel, waits for all of them, and returns the first error. They run in the caller's
+/// task: the controller does not track writes of spawned ones.
+pub(super) async fn in_parallel<F, E>(attempts: impl Iterator<Item = F>) -> Result<(), E>
 where
-    F: Future<Output = Result<(), E>> + Send + 'static,
-    E: Send + 'static,
+    F: Future<Output = Result<(), E>>,
 {
-    let mut under_way: JoinSet<_> = attempts.collect();
-    let mut outcome = Ok(());
-    while let Some(ended) = under_way.join_next().await {
-        match ended {
-            Ok(ended) => outcome = outcome.and(ended),
-            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-        }
-    }
-    outcome
+    join_all(attempts).await.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -45,7 +36,7 @@ mod tests {
 
     use super::*;
 
-    /// How many attempts there were, if from one of them on all fail.
+    /// Returns the number of attempts if all fail from one of them on.
     async fn attempts(count: usize, failing_from: usize) -> (usize, Result<(), usize>) {
         let done = Arc::new(AtomicUsize::new(0));
         let outcome = slow_start(count, || {
@@ -62,11 +53,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_fails_is_not_tried_more_often_than_what_went_well() {
+    async fn a_failure_ends_the_slow_start_after_its_batch() {
         assert_eq!(attempts(0, 0).await, (0, Ok(())));
         assert_eq!(attempts(500, 500).await, (500, Ok(())));
         assert_eq!(attempts(500, 0).await, (1, Err(0)));
-        // 1 + 2, and four of which the last two fail.
+        // 1 + 2, then a batch of four, the last two of which fail.
         let (count, outcome) = attempts(500, 5).await;
         assert_eq!((count, outcome.is_err()), (7, true));
     }

@@ -1,4 +1,4 @@
-//! What is done for a replica set.
+//! The replica set controller.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -7,57 +7,58 @@ use std::sync::Arc;
 use watchkeeper_cache::reader::ListUndecodable;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::DynamicApi;
-use watchkeeper_controller::{Action, Failure, Reconcile, Request};
+use watchkeeper_controller::events::{EventApi, EventRecorder};
+use watchkeeper_controller::{Action, Error, Request};
 use watchkeeper_core::{LabelSelector, Timestamp};
 
 use super::pods::{Pods, PodsError};
-use super::ranking::{Crowd, rank};
+use super::ranking::{PodsPerNode, rank};
 use super::status::{next_available, status};
 use crate::claim::Claim;
-use crate::plane::Plane;
+use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{PODS, REPLICA_SETS};
-use crate::telling::Telling;
+use crate::updater::ObjectUpdater;
 use crate::view::{Pod, ReplicaSet};
-use crate::whole::Whole;
 
-/// As many pods are created or deleted in one go; the rest when these are seen (W1).
+/// Maximum number of pods created or deleted per call; the rest follows once these are observed
+/// (`replica_set.W1`).
 const BURST: usize = 500;
 
 pub(super) struct ReplicaSets {
     sets: Reader<ReplicaSet>,
     pods: Reader<Pod>,
-    whole: Whole,
+    updater: ObjectUpdater,
     api: DynamicApi,
-    telling: Telling,
+    recorder: EventRecorder,
 }
 
 impl ReplicaSets {
-    pub(super) fn new(plane: &mut Plane) -> Self {
+    pub(super) fn new(context: &mut ControllerContext) -> Self {
         Self {
-            sets: plane.reader(REPLICA_SETS),
-            pods: plane.informer(PODS).reader(Keep::Decoded),
-            whole: Whole::new(plane, REPLICA_SETS),
-            api: plane.api(PODS),
-            telling: Telling::start(plane, "replicaset-controller", REPLICA_SETS),
+            sets: context.reader(REPLICA_SETS),
+            pods: context.informer(PODS).reader(Keep::Decoded),
+            updater: ObjectUpdater::new(context, REPLICA_SETS),
+            api: context.api(PODS),
+            recorder: context.recorder("replicaset-controller", EventApi::Core),
         }
     }
 }
 
 impl Reconcile for ReplicaSets {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let Some(set) = self.sets.get(request.key())? else { return Ok(Action::Done) };
-        let Some(selector) = set.selector() else { return Ok(Action::Done) };
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
+        let Some(set) = self.sets.get(request.key())? else { return Ok(Action::await_change()) };
+        let Some(selector) = set.selector() else { return Ok(Action::await_change()) };
         let candidates = self.candidates(&set, &selector)?;
         let (active, ended): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|pod| pod.is_active());
-        let mut active = self.claim(&request, &set, &selector, active).await?;
+        let mut active = self.claim(&set, &selector, active).await?;
 
-        let failure = if set.metadata.is_going() {
+        let failure = if set.metadata.is_terminating() {
             None
         } else {
-            match self.manage(&request, &set, &mut active).await {
+            match self.manage(&set, &mut active).await {
                 Ok(false) => None,
-                // What was written leads here again, and then the status can tell of all of it.
-                Ok(true) => return Ok(Action::Done),
+                // Observing these writes triggers the next call, whose status covers them.
+                Ok(true) => return Ok(Action::await_change()),
                 Err(PodsError::Terminating(_)) => None,
                 Err(error) => Some(error),
             }
@@ -69,22 +70,22 @@ impl Reconcile for ReplicaSets {
             controller.is_some_and(|controller| controller.uid == set.metadata.uid)
                 && selector.matches(|key| pod.metadata.labels.get(key).map(String::as_str))
         };
-        let ending = ended.iter().filter(|pod| pod.is_ending()).filter(is_mine).count();
-        let told = failure.as_ref().map(ToString::to_string);
-        let status = status(&set, &active, ending, told.as_deref(), now);
+        let terminating = ended.iter().filter(|pod| pod.is_terminating()).filter(is_mine).count();
+        let message = failure.as_ref().map(ToString::to_string);
+        let status = status(&set, &active, terminating, message.as_deref(), now);
         if status != set.status {
             let value = serde_json::to_value(&status)?;
-            self.whole.update_status(&request, &set.metadata, |set| set.set(&["status"], value)).await?;
+            self.updater.update_status(&set.metadata, |set| set.set(&["status"], value)).await?;
         }
         match failure {
             Some(error) => Err(error.into()),
-            None => Ok(next_available(&set, &active, now).map_or(Action::Done, Action::After)),
+            None => Ok(next_available(&set, &active, now).map_or_else(Action::await_change, Action::requeue)),
         }
     }
 }
 
 impl ReplicaSets {
-    /// Pods that it selects, and those that are its and that it selects no more.
+    /// Returns the pods it selects, and those it owns but no longer selects.
     fn candidates(
         &self,
         set: &ReplicaSet,
@@ -100,36 +101,27 @@ impl ReplicaSets {
 
     async fn claim(
         &self,
-        request: &Request,
         set: &ReplicaSet,
         selector: &LabelSelector,
         pods: Vec<Arc<Pod>>,
-    ) -> Result<Vec<Arc<Pod>>, Failure> {
+    ) -> Result<Vec<Arc<Pod>>, Error> {
         let claim = Claim {
             owner: &set.metadata,
             resource: REPLICA_SETS,
             selector,
-            owners: &self.whole.api(&set.metadata.namespace),
+            owners: &self.updater.api(&set.metadata.namespace),
             api: &self.api.clone().namespace(&set.metadata.namespace),
-            store: self.pods.store(),
         };
-        claim.take(request, pods, |pod| &pod.metadata).await
+        claim.take(pods, |pod| &pod.metadata).await
     }
 
-    /// Creates or deletes pods, and says whether it was so.
-    async fn manage(
-        &self,
-        request: &Request,
-        set: &Arc<ReplicaSet>,
-        active: &mut [Arc<Pod>],
-    ) -> Result<bool, PodsError> {
+    /// Creates or deletes pods, and returns whether it did.
+    async fn manage(&self, set: &Arc<ReplicaSet>, active: &mut [Arc<Pod>]) -> Result<bool, PodsError> {
         let wanted = usize::try_from(set.replicas()).unwrap_or_default();
         let pods = Pods {
             set: set.clone(),
             api: self.api.clone().namespace(&set.metadata.namespace),
-            store: self.pods.store().clone(),
-            request: request.clone(),
-            telling: self.telling.clone(),
+            recorder: self.recorder.clone(),
         };
         match active.len().cmp(&wanted) {
             Ordering::Equal => return Ok(false),
@@ -137,7 +129,7 @@ impl ReplicaSets {
             Ordering::Greater => {
                 let surplus = active.len() - wanted;
                 if surplus < active.len() {
-                    rank(active, &self.crowd(set), Timestamp::now());
+                    rank(active, &self.pods_per_node(set), Timestamp::now());
                 }
                 pods.delete(&active[..surplus.min(BURST)]).await?;
             }
@@ -145,9 +137,9 @@ impl ReplicaSets {
         Ok(true)
     }
 
-    /// The pods of all replica sets that have the same controller.
-    fn crowd(&self, set: &ReplicaSet) -> Crowd {
-        let Some(owner) = set.metadata.controller() else { return Crowd::default() };
+    /// Returns the pods of all replica sets with the same controller.
+    fn pods_per_node(&self, set: &ReplicaSet) -> PodsPerNode {
+        let Some(owner) = set.metadata.controller() else { return PodsPerNode::default() };
         let of_owner = |set: &&Arc<ReplicaSet>| {
             set.metadata.controller().is_some_and(|controller| controller.uid == owner.uid)
         };

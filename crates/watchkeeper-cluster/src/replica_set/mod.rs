@@ -1,9 +1,11 @@
-//! Replica sets: as many pods as are wanted.
+//! Replica sets: keep the desired number of pods.
 //!
-//! From: replica sets, and the pods that they own or select.
-//! To:   pods that are created or deleted, and what a replica set says of them in its status.
+//! Input: replica sets, and the pods they own or select.
+//! Output: pods that are created or deleted, and the replica set's status.
 //!
-//! - W1: after pods were created or deleted for a replica set, nothing is done for it before all of that is seen.
+//! Invariants:
+//! - `replica_set.W1`: after pods were created or deleted for a replica set, it is not reconciled before the
+//!   cache has observed all of that.
 
 mod batch;
 mod controller;
@@ -15,31 +17,31 @@ use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_controller::Controller;
 use watchkeeper_core::{Object, ObjectKey};
 
-use crate::plane::Plane;
+use crate::context::ControllerContext;
 use crate::resource::{PODS, REPLICA_SETS};
 use crate::view::{Meta, selector};
 use controller::ReplicaSets;
 
-/// As many replica sets are looked at at once.
+/// Number of workers.
 const WORKERS: usize = 5;
 
-pub(crate) fn start(plane: &mut Plane) {
-    let pods = plane.informer(PODS);
-    let selecting = Selecting { sets: plane.informer(REPLICA_SETS).reader(Keep::Decoded) };
-    let controller = Controller::new("replicaset", &plane.informer(REPLICA_SETS))
+pub(crate) fn start(context: &mut ControllerContext) {
+    let pods = context.informer(PODS);
+    let selecting = Selecting { sets: context.informer(REPLICA_SETS).reader(Keep::Decoded) };
+    let controller = Controller::new("replicaset", &context.informer(REPLICA_SETS))
         .owns(&pods)
         .watches(&pods, move |pod| selecting.orphan(pod))
         .concurrency(WORKERS);
-    let sets = ReplicaSets::new(plane);
-    plane.run(controller, sets);
+    let sets = ReplicaSets::new(context);
+    context.run(controller, sets);
 }
 
-/// Which replica sets would have a pod that nobody has.
+/// Maps pods without a controller to the replica sets that select them.
 struct Selecting {
     sets: Reader<Selector>,
 }
 
-/// As much of a replica set as it takes to know whom it selects.
+/// The fields of a replica set needed to evaluate its selector.
 #[derive(serde::Deserialize)]
 struct Selector {
     metadata: Meta,

@@ -1,95 +1,86 @@
-//! Pods of a replica set: made after its template, and deleted.
+//! Pods of a replica set: created from its template, and deleted.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use watchkeeper_cache::Store;
-use watchkeeper_client::dynamic::{
-    DeleteOptions, Deleted, DynamicApi, DynamicObject, NotAnObject, WriteOptions,
-};
+use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, DynamicObject, NotAnObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_controller::Request;
+use watchkeeper_controller::events::{Event, EventRecorder};
 use watchkeeper_core::CauseType;
 
-use super::batch::{at_once, slow_start};
+use super::batch::{in_parallel, slow_start};
 use crate::resource::REPLICA_SETS;
-use crate::telling::Telling;
 use crate::view::{Meta, Pod, ReplicaSet};
 
-/// Why there are not as many pods as are wanted.
+/// Why the number of pods is not the desired one.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PodsError {
     #[error("{0}")]
     Create(RequestError),
-    /// The namespace is going: nothing can be created there any more.
+    /// The namespace is being deleted: nothing can be created in it.
     #[error("{0}")]
     Terminating(RequestError),
     #[error("unable to delete pods: {0}")]
     Delete(RequestError),
     #[error("unable to create pods, no labels")]
     NoLabels,
-    #[error("the template of the pods is no object")]
+    #[error("pod template is not an object")]
     Template(#[from] NotAnObject),
 }
 
-/// What it takes to write pods of one replica set.
-#[derive(Clone)]
+/// Creates and deletes pods of one replica set.
 pub(super) struct Pods {
     pub(super) set: Arc<ReplicaSet>,
-    /// In the namespace of the set.
+    /// API of pods, in the namespace of the set.
     pub(super) api: DynamicApi,
-    /// Where they will be seen.
-    pub(super) store: Store,
-    pub(super) request: Request,
-    pub(super) telling: Telling,
+    pub(super) recorder: EventRecorder,
 }
 
 impl Pods {
-    /// Creates so many, a few at first.
+    /// Creates `count` pods, with a slow start.
     pub(super) async fn create(&self, count: usize) -> Result<(), PodsError> {
-        let pod = Arc::new(DynamicObject::try_from(made_from(&self.set))?);
+        let pod = DynamicObject::try_from(pod_for(&self.set))?;
         if pod.labels().next().is_none() {
             return Err(PodsError::NoLabels);
         }
-        slow_start(count, || self.clone().create_one(pod.clone())).await
+        slow_start(count, || self.create_one(&pod)).await
     }
 
-    async fn create_one(self, pod: Arc<DynamicObject>) -> Result<(), PodsError> {
-        let about = &self.set.metadata;
-        match self.api.create(&pod, &WriteOptions::default()).await {
+    async fn create_one(&self, pod: &DynamicObject) -> Result<(), PodsError> {
+        match self.api.create(pod, &WriteOptions::default()).await {
             Ok(pod) => {
-                self.request.wrote(&self.store, pod.resource_version());
-                self.telling.normal(about, "SuccessfulCreate", format!("Created pod: {}", pod.name()));
+                self.record(Event::normal("SuccessfulCreate", format!("Created pod: {}", pod.name())));
                 Ok(())
             }
             Err(error) if is_terminating(&error) => Err(PodsError::Terminating(error)),
             Err(error) => {
-                self.telling.warning(about, "FailedCreate", format!("Error creating: {error}"));
+                self.record(Event::warning("FailedCreate", format!("Error creating: {error}")));
                 Err(PodsError::Create(error))
             }
         }
     }
 
-    /// Deletes these.
-    pub(super) async fn delete(&self, pods: &[Arc<Pod>]) -> Result<(), PodsError> {
-        at_once(pods.iter().map(|pod| self.clone().delete_one(pod.clone()))).await
+    fn record(&self, event: Event) {
+        self.recorder.record(&self.set.metadata.reference(REPLICA_SETS), event);
     }
 
-    async fn delete_one(self, pod: Arc<Pod>) -> Result<(), PodsError> {
-        let (about, Meta { name, uid, .. }) = (&self.set.metadata, &pod.metadata);
+    /// Deletes these pods.
+    pub(super) async fn delete(&self, pods: &[Arc<Pod>]) -> Result<(), PodsError> {
+        in_parallel(pods.iter().map(|pod| self.delete_one(pod))).await
+    }
+
+    async fn delete_one(&self, pod: &Pod) -> Result<(), PodsError> {
+        let Meta { name, uid, .. } = &pod.metadata;
         let options = DeleteOptions { uid: Some(uid.clone()), ..Default::default() };
         match self.api.delete(name, &options).await {
-            Ok(deleted) => {
-                if let Deleted::Pending(pod) = deleted {
-                    self.request.wrote(&self.store, pod.resource_version());
-                }
-                self.telling.normal(about, "SuccessfulDelete", format!("Deleted pod: {name}"));
+            Ok(_) => {
+                self.record(Event::normal("SuccessfulDelete", format!("Deleted pod: {name}")));
                 Ok(())
             }
-            // Somebody else was quicker.
+            // Another client was faster.
             Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
             Err(error) => {
-                self.telling.warning(about, "FailedDelete", format!("Error deleting: {error}"));
+                self.record(Event::warning("FailedDelete", format!("Error deleting: {error}")));
                 Err(PodsError::Delete(error))
             }
         }
@@ -100,8 +91,9 @@ fn is_terminating(error: &RequestError) -> bool {
     error.status().is_some_and(|status| status.cause(&CauseType::from("NamespaceTerminating")).is_some())
 }
 
-/// A pod after the template: of its metadata only what pods take over.
-fn made_from(set: &ReplicaSet) -> Value {
+/// Returns a pod made from the template, of whose metadata only labels, annotations and finalizers are
+/// copied.
+fn pod_for(set: &ReplicaSet) -> Value {
     let template = &set.spec.template;
     let mut metadata = json!({
         "generateName": format!("{}-", set.metadata.name),
@@ -120,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_takes_over_what_the_template_says_and_no_more() {
+    fn a_pod_copies_labels_annotations_and_finalizers_of_the_template() {
         let set = json!({
             "metadata": {"name": "web", "namespace": "shop", "uid": "u", "labels": {"not": "this"}},
             "spec": {"template": {
@@ -129,7 +121,7 @@ mod tests {
                 "spec": {"containers": [{"name": "web", "image": "web:1"}]},
             }},
         });
-        let pod = made_from(&serde_json::from_value(set).unwrap());
+        let pod = pod_for(&serde_json::from_value(set).unwrap());
         let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u",
                            "controller": true, "blockOwnerDeletion": true});
         let expected = json!({

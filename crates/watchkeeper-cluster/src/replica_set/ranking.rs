@@ -1,4 +1,4 @@
-//! Ranking: which pods go first when there are too many.
+//! Ranking: which pods are deleted first when there are too many.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,31 +9,31 @@ use watchkeeper_core::Timestamp;
 use crate::clock::between;
 use crate::view::Pod;
 
-/// Pods of a lower cost go first.
+/// Annotation; pods with a lower cost are deleted first.
 const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
-/// How many active pods of the same deployment there are on each node.
+/// Number of active pods of the same deployment per node.
 #[derive(Debug, Default)]
-pub(super) struct Crowd {
+pub(super) struct PodsPerNode {
     by_node: HashMap<String, usize>,
 }
 
-impl<'a> FromIterator<&'a Pod> for Crowd {
+impl<'a> FromIterator<&'a Pod> for PodsPerNode {
     fn from_iter<I: IntoIterator<Item = &'a Pod>>(pods: I) -> Self {
-        let mut crowd = Self::default();
+        let mut pods_per_node = Self::default();
         for pod in pods.into_iter().filter(|pod| pod.is_active()) {
-            *crowd.by_node.entry(pod.spec.node_name.clone()).or_default() += 1;
+            *pods_per_node.by_node.entry(pod.spec.node_name.clone()).or_default() += 1;
         }
-        crowd
+        pods_per_node
     }
 }
 
-/// The first of these are to go.
+/// Sorts pods so that those to delete come first.
 ///
-/// Ages are compared by their order of magnitude, so that it is not always the newest who go. Among pods that are
-/// equal in this, the real controller goes by uid before it looks at restarts, which is no order: here the uid is
-/// what is looked at last.
-pub(super) fn rank(pods: &mut [Arc<Pod>], crowd: &Crowd, now: Timestamp) {
+/// Ages are compared by order of magnitude, so that it is not always the newest pod that goes.
+/// kube-controller-manager compares UIDs before restarts, which is not a consistent order; here the UID comes
+/// last.
+pub(super) fn rank(pods: &mut [Arc<Pod>], pods_per_node: &PodsPerNode, now: Timestamp) {
     pods.sort_by_cached_key(|pod| {
         let (restarts, of_sidecars) = restarts(pod);
         (
@@ -41,7 +41,7 @@ pub(super) fn rank(pods: &mut [Arc<Pod>], crowd: &Crowd, now: Timestamp) {
             phase(pod),
             pod.is_ready(),
             cost(pod),
-            Reverse(crowd.by_node.get(&pod.spec.node_name).copied().unwrap_or_default()),
+            Reverse(pods_per_node.by_node.get(&pod.spec.node_name).copied().unwrap_or_default()),
             age(pod.ready_since(), now),
             (Reverse(restarts), Reverse(of_sidecars)),
             age(pod.metadata.created(), now),
@@ -58,7 +58,7 @@ fn phase(pod: &Pod) -> u8 {
     }
 }
 
-/// 0 for what is no number as Kubernetes writes it.
+/// Returns the deletion cost, or 0 if it is missing or invalid.
 fn cost(pod: &Pod) -> i32 {
     let Some(text) = pod.metadata.annotations.get(COST) else { return 0 };
     let is_number =
@@ -66,13 +66,13 @@ fn cost(pod: &Pod) -> i32 {
     if is_number { text.parse().unwrap_or_default() } else { 0 }
 }
 
-/// By orders of magnitude. Nobody is younger than who does not say.
+/// Returns the age as an order of magnitude. An unknown age counts as the youngest.
 fn age(since: Option<Timestamp>, now: Timestamp) -> Option<u32> {
     let age = since.map(|since| between(since, now).unwrap_or_default())?;
     Some(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX).checked_ilog2().map_or(0, |log| log + 1))
 }
 
-/// The most restarts of a container, and of a sidecar.
+/// Returns the highest restart count of a container, and of a sidecar.
 fn restarts(pod: &Pod) -> (i32, i32) {
     let most = |counts: &mut dyn Iterator<Item = i32>| counts.max().unwrap_or_default();
     let is_sidecar = |name: &str| {
@@ -117,7 +117,7 @@ mod tests {
         json!({"status": {"conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": since}]}})
     }
 
-    /// Who goes first, of two: the other only by the uid.
+    /// Returns which of two pods goes first, and asserts that the UID does not decide.
     #[track_caller]
     fn first(a: &Value, b: &Value) -> String {
         let now = "2026-01-02T00:00:00Z".parse().unwrap();
@@ -125,8 +125,8 @@ mod tests {
         let mut firsts = Vec::new();
         for names in [["a", "b"], ["b", "a"]] {
             let mut pods = vec![pod(names[0], a.clone()), pod(names[1], b.clone())];
-            let crowd: Crowd = pods.iter().chain(&related).map(|pod| &**pod).collect();
-            rank(&mut pods, &crowd, now);
+            let pods_per_node: PodsPerNode = pods.iter().chain(&related).map(|pod| &**pod).collect();
+            rank(&mut pods, &pods_per_node, now);
             firsts.push(if pods[0].metadata.name == names[0] { "left" } else { "right" });
         }
         assert_eq!(firsts[0], firsts[1], "the uid decides");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn who_serves_least_goes_first() {
+    fn the_least_useful_pod_goes_first() {
         let nothing = || json!({});
         let cost = |cost: &str| json!({"metadata": {"annotations": {COST: cost}}});
         let not_ready = json!({"status": {"conditions": [{"type": "Ready", "status": "False"}]}});
@@ -151,28 +151,31 @@ mod tests {
             ("unknown", json!({"status": {"phase": "Unknown"}}), nothing()),
             ("not ready", not_ready, nothing()),
             ("cheaper", cost("-1"), nothing()),
-            ("cheaper, said so", cost("9"), cost("10")),
-            ("what is no cost is none", cost("+10"), cost("1")),
-            ("has company", json!({"spec": {"nodeName": "n2"}}), nothing()),
-            ("ready of late", ready("2026-01-01T23:00:00Z"), ready("2026-01-01T00:00:00Z")),
-            ("does not say since when", ready(""), ready("2026-01-01T23:00:00Z")),
+            ("cheaper, both annotated", cost("9"), cost("10")),
+            ("an invalid cost is 0", cost("+10"), cost("1")),
+            ("shares its node", json!({"spec": {"nodeName": "n2"}}), nothing()),
+            ("ready recently", ready("2026-01-01T23:00:00Z"), ready("2026-01-01T00:00:00Z")),
+            ("ready since unknown", ready(""), ready("2026-01-01T23:00:00Z")),
             ("restarted", restarted(3), restarted(2)),
             ("sidecar restarted", sidecar(1, "Always"), sidecar(0, "Always")),
             ("new", created("2026-01-01T23:59:00Z"), nothing()),
         ];
         for (what, left, right) in cases {
             assert_eq!(first(&left, &right), "left", "{what}");
-            assert_eq!(first(&right, &left), "right", "{what}, the other way round");
+            assert_eq!(first(&right, &left), "right", "{what}, reversed");
         }
     }
 
     #[test]
-    fn ages_of_one_order_are_equal() {
+    fn ages_of_one_order_of_magnitude_are_equal() {
         let now = "2026-01-02T00:00:00Z".parse().unwrap();
         let age = |text: &str| age(text.parse().ok(), now);
         assert_eq!(age("2026-01-01T23:00:00Z"), age("2026-01-01T22:50:00Z"));
         assert!(age("2026-01-01T23:00:00Z") < age("2026-01-01T20:00:00Z"));
-        assert!(age("2026-01-03T00:00:00Z") < age("2026-01-01T23:59:59Z"), "one from the future is new");
+        assert!(
+            age("2026-01-03T00:00:00Z") < age("2026-01-01T23:59:59Z"),
+            "a future timestamp counts as new"
+        );
         assert!(age("") < age("2026-01-03T00:00:00Z"));
     }
 }

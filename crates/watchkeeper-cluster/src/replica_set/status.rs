@@ -1,4 +1,4 @@
-//! Status: what a replica set says of its pods.
+//! Status: pod counts and conditions of a replica set.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use watchkeeper_core::Timestamp;
 use crate::clock::between;
 use crate::view::{Condition, Pod, ReplicaSet, ReplicaSetStatus};
 
-/// Pods could not be created or deleted.
+/// Condition type: pods could not be created or deleted.
 const FAILURE: &str = "ReplicaFailure";
 
-/// Of pods that count, and of those that are ending.
+/// Returns the status for these active pods and a number of terminating ones.
 pub(super) fn status(
     set: &ReplicaSet,
     active: &[Arc<Pod>],
-    ending: usize,
+    terminating: usize,
     failure: Option<&str>,
     now: Timestamp,
 ) -> ReplicaSetStatus {
@@ -30,13 +30,13 @@ pub(super) fn status(
         fully_labeled_replicas: count(&has_all),
         ready_replicas: count(&Pod::is_ready),
         available_replicas: count(&|pod| pod.is_available(set.spec.min_ready_seconds, now)),
-        terminating_replicas: Some(number(ending)),
+        terminating_replicas: Some(number(terminating)),
         observed_generation: set.metadata.generation,
         conditions: conditions(set, active.len(), failure, now),
     }
 }
 
-/// The first failure is what is told, until there is none.
+/// Returns the conditions. The first failure is kept until there is none.
 fn conditions(set: &ReplicaSet, active: usize, failure: Option<&str>, now: Timestamp) -> Vec<Condition> {
     let mut conditions = set.status.conditions.clone();
     let has_failed = conditions.iter().any(|condition| condition.kind == FAILURE);
@@ -61,11 +61,11 @@ fn conditions(set: &ReplicaSet, active: usize, failure: Option<&str>, now: Times
     conditions
 }
 
-/// When the next pod will have been ready for long enough.
+/// Returns when the next pod becomes available.
 pub(super) fn next_available(set: &ReplicaSet, active: &[Arc<Pod>], now: Timestamp) -> Option<Duration> {
     let seconds = set.spec.min_ready_seconds;
     let not_yet = active.iter().filter(|pod| pod.is_ready() && !pod.is_available(seconds, now));
-    // One that does not say since when it is ready is looked at again all the same.
+    // A pod whose ready time is unknown is checked again after the full period.
     let whole = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
     not_yet.map(|pod| pod.available_at(seconds).and_then(|at| between(now, at)).unwrap_or(whole)).min()
 }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_counts_as_what_it_is() {
+    fn pods_are_counted_by_their_state() {
         let template = json!({"metadata": {"labels": {"app": "web", "tier": "front"}}});
         let set = set(&json!({"replicas": 4, "minReadySeconds": 10, "template": template}), &json!([]));
         let (whole, part) = (json!({"app": "web", "tier": "front", "x": "y"}), json!({"app": "web"}));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_is_told_until_there_is_none() {
+    fn the_first_failure_is_kept_until_there_is_none() {
         let now: Timestamp = "2026-01-01T00:00:10Z".parse().unwrap();
         let other = json!({"type": "Odd", "status": "True", "reason": "", "message": "",
                            "lastTransitionTime": "2026-01-01T00:00:00Z"});

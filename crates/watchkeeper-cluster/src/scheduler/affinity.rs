@@ -1,4 +1,4 @@
-//! Affinity: what a pod requires of the labels of its node.
+//! Node selectors and required node affinity.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ struct Expression {
     values: Vec<String>,
 }
 
-/// Whether a node is one that a pod asks for.
+/// Returns whether a node matches a pod's node selector and required affinity.
 pub(super) fn admits(selector: &BTreeMap<String, String>, affinity: &Affinity, node: &Meta) -> bool {
     let has_labels = selector.iter().all(|(key, value)| node.labels.get(key) == Some(value));
     let required = affinity.node_affinity.required.as_ref();
@@ -49,7 +49,7 @@ pub(super) fn admits(selector: &BTreeMap<String, String>, affinity: &Affinity, n
 }
 
 impl Term {
-    /// One that asks for nothing admits no node.
+    /// Returns whether all expressions match. An empty term matches no node.
     fn admits(&self, node: &Meta) -> bool {
         let is_empty = self.match_expressions.is_empty() && self.match_fields.is_empty();
         let field = |key: &str| (key == "metadata.name").then_some(node.name.as_str());

@@ -1,4 +1,4 @@
-//! Fit: whether a pod can be on a node, and what is said if it can be on none.
+//! Fit: whether a pod fits on a node, and the message if it fits on none.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,31 +7,31 @@ use super::affinity;
 use super::view::{Pod, Requests};
 use crate::nodes::{Node, Taint, UNSCHEDULABLE, tolerates};
 
-/// What pods have taken of a node, or may take.
+/// Resources of a node, in use or available.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) pods: i64,
     pub(super) requests: Requests,
 }
 
-/// Why a pod cannot be on a node. Only of what others have taken there may be more one day.
+/// Why a pod does not fit on a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Obstacle {
     reasons: Vec<&'static str>,
     is_room: bool,
 }
 
-/// Why a pod can be on no node.
+/// Why a pod fits on no node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Unfit {
     nodes: usize,
-    /// How many nodes there are with each reason.
+    /// Number of nodes per reason.
     reasons: BTreeMap<&'static str, usize>,
-    /// How many of them could have room one day.
+    /// Number of nodes that only lack free resources, which may change when pods are deleted.
     lacking_room: usize,
 }
 
-/// Whether a pod can be on a node of which so much is taken.
+/// Checks whether a pod fits on a node, given the resources in use.
 pub(super) fn fits(pod: &Pod, asked: Requests, node: &Node, taken: Tally) -> Result<(), Obstacle> {
     let never = |reason: &'static str| Err(Obstacle { reasons: vec![reason], is_room: false });
     let tolerations = &pod.spec.tolerations;
@@ -69,7 +69,7 @@ fn room(asked: Requests, all: Tally, taken: Tally) -> Result<(), Obstacle> {
 }
 
 impl Tally {
-    /// What there is to take of a node.
+    /// Returns the allocatable resources of a node.
     fn of(node: &Node) -> Self {
         let allocatable = &node.status.allocatable;
         let pods = allocatable.get("pods").and_then(|text| super::quantity::thousandths(text)).unwrap_or(0);
@@ -86,13 +86,13 @@ impl Unfit {
         }
     }
 
-    /// Whether it may be enough that another pod goes.
-    pub(super) fn is_for_lack_of_room(&self) -> bool {
+    /// Returns whether deleting another pod could help.
+    pub(super) fn lacks_resources(&self) -> bool {
         self.lacking_room > 0
     }
 }
 
-/// In the words of the real scheduler.
+/// Formats it as kube-scheduler does.
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.nodes == 0 {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_fits_or_it_is_said_why_not() {
+    fn a_pod_fits_or_the_reasons_are_reported() {
         let taint =
             |effect: &str| json!({"spec": {"taints": [{"key": "for", "value": "gpu", "effect": effect}]}});
         let cordoned = json!({"spec": {"unschedulable": true}});
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_said_in_order() {
+    fn reasons_are_sorted_and_counted() {
         let mut unfit = Unfit::default();
         assert_eq!(unfit.to_string(), "no nodes available to schedule pods");
         unfit.add(&Obstacle { reasons: vec!["node(s) were unschedulable"], is_room: false });

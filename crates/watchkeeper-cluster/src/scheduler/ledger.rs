@@ -1,4 +1,4 @@
-//! Ledger: how much of each node is taken (P1).
+//! Ledger: the resources in use on each node (`scheduler.P1`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::fit::{Tally, Unfit, fits};
 use super::view::{Pod, Requests};
 use crate::nodes::Node;
 
-/// What is taken of each node, and by whom.
+/// The resources in use on each node, and by which pods.
 #[derive(Default)]
 pub(super) struct Ledger {
     state: Mutex<State>,
@@ -23,37 +23,37 @@ struct State {
     nodes: HashMap<String, Tally>,
 }
 
-/// Where a pod is, and how much of it it takes.
+/// A pod's node and requests.
 struct Entry {
     node: String,
     requests: Requests,
-    /// Decided on, and not yet seen there.
+    /// Bound by us, but not yet observed on the node.
     is_assumed: bool,
 }
 
 impl Ledger {
-    /// Counts pods as they come and go.
+    /// Tracks pods as they are added and deleted.
     pub(super) async fn follow(self: Arc<Self>, mut changes: Notifications<Pod>) {
         while let Some(change) = changes.next().await {
             match change {
-                Notification::Added { new, .. } | Notification::Updated { new, .. } => self.see(&new),
+                Notification::Added { new, .. } | Notification::Updated { new, .. } => self.observe(&new),
                 Notification::Deleted { old, .. } => {
                     self.state.lock().remove(&old.metadata.key());
                 }
                 Notification::Resync(_) => {}
                 Notification::Undecodable { key, error, .. } => {
-                    tracing::warn!(%key, %error, "a pod cannot be read, and does not count");
+                    tracing::warn!(%key, %error, "failed to decode pod; its requests are not counted");
                     self.state.lock().remove(&key);
                 }
             }
         }
     }
 
-    fn see(&self, pod: &Pod) {
+    fn observe(&self, pod: &Pod) {
         let key = pod.metadata.key();
         let mut state = self.state.lock();
         let node = &pod.spec.node_name;
-        if pod.has_ended() {
+        if pod.is_finished() {
             state.remove(&key);
         } else if !node.is_empty() {
             let entry = Entry { node: node.clone(), requests: pod.requests(), is_assumed: false };
@@ -61,11 +61,11 @@ impl Ledger {
         }
     }
 
-    /// Decides where a pod is to be, and counts it there.
+    /// Chooses a node for a pod, and reserves its resources there.
     pub(super) fn assume(&self, key: &ObjectKey, pod: &Pod, nodes: &[Arc<Node>]) -> Result<String, Unfit> {
         let requests = pod.requests();
         let mut state = self.state.lock();
-        state.remove(key); // a decision that came to nothing
+        state.remove(key); // an earlier reservation
         let mut unfit = Unfit::default();
         let mut best: Option<(i64, &str)> = None;
         for node in nodes {
@@ -84,7 +84,7 @@ impl Ledger {
         Ok(node.to_owned())
     }
 
-    /// It did not come there.
+    /// Releases a reservation.
     pub(super) fn forget(&self, key: &ObjectKey) {
         let mut state = self.state.lock();
         if state.pods.get(key).is_some_and(|entry| entry.is_assumed) {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_count_from_the_moment_they_are_decided_on() {
+    fn pods_count_from_their_reservation() {
         let ledger = Ledger::default();
         let nodes = [node("a", 2), node("b", 3)];
         let place = |name: &str| {
@@ -142,22 +142,22 @@ mod tests {
         };
         let placed: Vec<String> = ["1", "2", "3", "4", "5"].map(|name| place(name).unwrap()).into();
         assert_eq!(placed, ["a", "b", "a", "b", "b"]);
-        assert!(place("6").unwrap_err().is_for_lack_of_room());
+        assert!(place("6").unwrap_err().lacks_resources());
 
-        ledger.see(&pod("1", "a", "Running"));
-        ledger.forget(&pod("1", "", "").metadata.key()); // it is there
+        ledger.observe(&pod("1", "a", "Running"));
+        ledger.forget(&pod("1", "", "").metadata.key()); // already observed on its node
         assert!(place("6").is_err());
         ledger.forget(&pod("3", "", "").metadata.key());
         assert_eq!(place("6").unwrap(), "a");
-        ledger.see(&pod("1", "a", "Succeeded"));
+        ledger.observe(&pod("1", "a", "Succeeded"));
         assert_eq!(place("7").unwrap(), "a");
     }
 
     #[test]
-    fn what_is_gone_leaves_nothing_behind() {
+    fn a_removed_pod_leaves_no_entry() {
         let ledger = Ledger::default();
-        ledger.see(&pod("1", "a", "Running"));
-        ledger.see(&pod("1", "a", "Running"));
+        ledger.observe(&pod("1", "a", "Running"));
+        ledger.observe(&pod("1", "a", "Running"));
         let mut state = ledger.state.lock();
         assert_eq!(state.nodes["a"], Tally { pods: 1, requests: Requests { cpu: 100, memory: 0 } });
         state.remove(&pod("1", "", "").metadata.key());

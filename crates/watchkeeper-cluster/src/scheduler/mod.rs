@@ -1,16 +1,16 @@
-//! Scheduler: pods that are on no node are put on one.
+//! Scheduler: binds pods to nodes.
 //!
-//! From: pods without a node, and the nodes.
-//! To:   bindings, or a condition that says why there is none.
+//! Input: pods without a node, and the nodes.
+//! Output: bindings, or a `PodScheduled` condition with the reason.
 //!
-//! - P1: how much of each node is taken is counted as pods come and go, and a pod counts from the moment it is
-//!   decided on: many are bound at once, and none looks at the others.
-//! - P2: a pod that fits nowhere is among the waiting before the nodes are looked at, so that a node that changes
-//!   meanwhile leads to another look.
+//! Invariants:
+//! - `scheduler.P1`: resources in use are tracked as pods come and go, and a pod counts from the moment its
+//!   node is chosen, so parallel bindings cannot overcommit a node.
+//! - `scheduler.P2`: a pod is in the waiting set before the nodes are read, so a node that changes meanwhile
+//!   triggers another attempt.
 //!
-//! Nodes are chosen by taints, node selectors, required node affinity and resources; of those that remain, the one
-//! with the fewest pods. What pods say about other pods, about volumes or about preferences is not considered, and no
-//! pod gives way to another.
+//! Nodes are filtered by taints, node selector, required node affinity and resources; among those left, the
+//! one with the fewest pods is chosen. Pod affinity, volumes, preferences and preemption are not implemented.
 
 mod affinity;
 mod fit;
@@ -29,57 +29,57 @@ use watchkeeper_cache::handler::SubscriptionOptions;
 use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::{DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
-use watchkeeper_controller::{Action, Controller, Failure, Reconcile, Request};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::{LabelSelector, Object, ObjectKey, Timestamp};
 use watchkeeper_wire::{FieldPath, Kind, read_field};
 
+use crate::context::{ControllerContext, Reconcile};
 use crate::nodes::Node;
-use crate::pace::Pace;
-use crate::plane::Plane;
 use crate::resource::{NODES, PODS};
+use crate::timings::Timings;
 use fit::Unfit;
 use ledger::Ledger;
 use view::Pod;
 
-/// The name of this one, for pods that ask for another.
+/// The scheduler name this one is responsible for.
 const NAME: &str = "default-scheduler";
-/// How many bindings are under way at once.
-const AT_ONCE: usize = 32;
+/// Number of workers.
+const WORKERS: usize = 32;
 
-pub(crate) fn start(plane: &mut Plane, pace: &Pace) {
+pub(crate) fn start(context: &mut ControllerContext, timings: &Timings) {
     let waiting: Arc<Mutex<BTreeSet<ObjectKey>>> = Arc::default();
     let ledger: Arc<Ledger> = Arc::default();
-    let pods = plane.informer(PODS);
+    let pods = context.informer(PODS);
     let kind = pods.kind().clone();
     let all_waiting = {
         let waiting = waiting.clone();
         move |_: &Object| waiting.lock().iter().cloned().collect()
     };
     let controller = Controller::new("scheduler", &pods)
-        .when(move |_, new| is_free(new, &kind))
-        .watches(&plane.informer(NODES), all_waiting)
-        .concurrency(AT_ONCE);
-    let changes = plane.reader(PODS).changes(SubscriptionOptions::default());
+        .with_predicate(move |_, new| is_unassigned(new, &kind))
+        .watches(&context.informer(NODES), all_waiting)
+        .concurrency(WORKERS);
+    let changes = context.reader(PODS).changes(SubscriptionOptions::default());
     let counted = changes.caught_up();
     let counting = ledger.clone().follow(changes);
-    plane.spawn(|stop| async move {
+    context.spawn(|stop| async move {
         tokio::select! {
             () = stop.cancelled() => {}
             () = counting => {}
         }
     });
     let scheduler = Scheduler {
-        pods: plane.reader(PODS),
-        nodes: plane.informer(NODES).reader(Keep::Decoded),
-        api: plane.api(PODS),
-        second: pace.second,
+        pods: context.reader(PODS),
+        nodes: context.informer(NODES).reader(Keep::Decoded),
+        api: context.api(PODS),
+        second: timings.second,
         waiting,
         ledger,
         counted,
-        recorder: plane.recorder(NAME, EventApi::Events),
+        recorder: context.recorder(NAME, EventApi::Events),
     };
-    plane.run(controller, scheduler);
+    context.run(controller, scheduler);
 }
 
 struct Scheduler {
@@ -87,39 +87,39 @@ struct Scheduler {
     nodes: Reader<Node>,
     api: DynamicApi,
     second: Duration,
-    /// Those that fit nowhere, or are just looked at (P2).
+    /// Pods that fit on no node, or are being scheduled (`scheduler.P2`).
     waiting: Arc<Mutex<BTreeSet<ObjectKey>>>,
     ledger: Arc<Ledger>,
-    /// Whether all pods that were there at the beginning are in the ledger.
+    /// Becomes true when all initial pods are in the ledger.
     counted: watch::Receiver<bool>,
-    recorder: Recorder,
+    recorder: EventRecorder,
 }
 
 impl Reconcile for Scheduler {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
+    async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let key = request.key();
         let pod = self.pods.get(key)?;
-        let Some(pod) = pod.filter(|pod| pod.is_to_be_scheduled(NAME)) else {
+        let Some(pod) = pod.filter(|pod| pod.needs_scheduling(NAME)) else {
             self.waiting.lock().remove(key);
-            return Ok(Action::Done);
+            return Ok(Action::await_change());
         };
         if self.counted.clone().wait_for(|counted| *counted).await.is_err() {
-            return Ok(Action::Done); // it is the end
+            return Ok(Action::await_change()); // shutting down
         }
         self.waiting.lock().insert(key.clone());
         let (nodes, _) = self.nodes.list(&LabelSelector::default()).partial();
         match self.ledger.assume(key, &pod, &nodes) {
             Ok(node) => {
                 self.waiting.lock().remove(key);
-                self.bind(&request, &pod, &node).await
+                self.bind(key, &pod, &node).await
             }
-            Err(unfit) => self.refuse(&request, &pod, &unfit).await,
+            Err(unfit) => self.mark_unschedulable(&pod, &unfit).await,
         }
     }
 }
 
 impl Scheduler {
-    async fn bind(&self, request: &Request, pod: &Pod, node: &str) -> Result<Action, Failure> {
+    async fn bind(&self, key: &ObjectKey, pod: &Pod, node: &str) -> Result<Action, Error> {
         let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
         let binding = json!({
             "apiVersion": "v1",
@@ -132,62 +132,63 @@ impl Scheduler {
             api.create_subresource::<Value>(name, "binding", &binding, &WriteOptions::default()).await;
         let Err(error) = bound else {
             let message = format!("Successfully assigned {namespace}/{name} to {node}");
-            self.tell(pod, Occurrence::normal("Scheduled", message).action("Binding"));
-            return Ok(Action::Done);
+            self.record(pod, Event::normal("Scheduled", message).action("Binding"));
+            return Ok(Action::await_change());
         };
-        self.ledger.forget(request.key());
-        match error.is_conflict() || error.is_not_found() {
-            true => Ok(Action::Done), // it is on a node, going or gone
-            false => Err(error.into()),
+        self.ledger.forget(key);
+        if error.is_conflict() || error.is_not_found() {
+            Ok(Action::await_change()) // already bound, being deleted, or gone
+        } else {
+            Err(error.into())
         }
     }
 
-    /// Says why it fits nowhere. It is looked at again when a node changes, or after a while if another pod may have
-    /// gone.
-    async fn refuse(&self, request: &Request, pod: &Pod, unfit: &Unfit) -> Result<Action, Failure> {
+    /// Records why a pod fits on no node. It is retried when a node changes, and periodically if another pod
+    /// may have been deleted.
+    async fn mark_unschedulable(&self, pod: &Pod, unfit: &Unfit) -> Result<Action, Error> {
         let message = unfit.to_string();
-        if pod.is_refused(&message) {
-            return Ok(self.again(unfit));
+        if pod.has_reason(&message) {
+            return Ok(self.retry_action(unfit));
         }
         let condition = json!({
             "type": "PodScheduled",
             "status": "False",
             "reason": "Unschedulable",
             "message": message,
-            "lastTransitionTime": pod.refused_since().unwrap_or_else(|| Timestamp::now().to_string()),
+            "lastTransitionTime": pod.unschedulable_since().unwrap_or_else(|| Timestamp::now().to_string()),
             "observedGeneration": pod.metadata.generation,
         });
         let patch = json!({"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [condition]}});
         let api = self.api.clone().namespace(&pod.metadata.namespace);
         let options = WriteOptions::default();
         match api.patch_status(&pod.metadata.name, PatchKind::Strategic, &patch, &options).await {
-            Ok(written) => {
-                self.tell(pod, Occurrence::warning("FailedScheduling", message).action("Scheduling"));
-                request.wrote(self.pods.store(), written.resource_version());
+            Ok(_) => {
+                self.record(pod, Event::warning("FailedScheduling", message).action("Scheduling"));
             }
             Err(error) if error.is_conflict() || error.is_not_found() => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(self.again(unfit))
+        Ok(self.retry_action(unfit))
     }
 
-    fn tell(&self, pod: &Pod, occurrence: Occurrence) {
-        self.recorder.record(&pod.metadata.reference(PODS), occurrence);
+    fn record(&self, pod: &Pod, event: Event) {
+        self.recorder.record(&pod.metadata.reference(PODS), event);
     }
 
-    fn again(&self, unfit: &Unfit) -> Action {
+    fn retry_action(&self, unfit: &Unfit) -> Action {
         const SECONDS: u32 = 5;
-        match unfit.is_for_lack_of_room() {
-            true => Action::After(self.second.saturating_mul(SECONDS)),
-            false => Action::Done,
+        if unfit.lacks_resources() {
+            Action::requeue(self.second.saturating_mul(SECONDS))
+        } else {
+            Action::await_change()
         }
     }
 }
 
-/// Whether a pod is on no node.
-fn is_free(pod: &Object, kind: &Kind) -> bool {
+/// Returns whether a pod has no node.
+fn is_unassigned(pod: &Object, kind: &Kind) -> bool {
     let Ok(path) = "spec.nodeName".parse::<FieldPath>() else { return true };
-    let mut is_free = true;
-    let read = read_field(&pod.encoded, kind, &path, &mut |node: &str| is_free &= node.is_empty());
-    read.is_err() || is_free
+    let mut is_unassigned = true;
+    let read = read_field(&pod.encoded, kind, &path, &mut |node: &str| is_unassigned &= node.is_empty());
+    read.is_err() || is_unassigned
 }

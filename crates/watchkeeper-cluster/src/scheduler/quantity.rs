@@ -1,6 +1,6 @@
-//! Quantities, in the canonical form in which a server keeps them.
+//! Quantities in the canonical form in which the server stores them.
 
-/// How many thousandths it is, rounded up; `None` where it is no quantity.
+/// Returns the quantity in thousandths, rounded up, or `None` if it is invalid.
 pub(super) fn thousandths(text: &str) -> Option<i128> {
     let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-')).unwrap_or(text.len());
     let (number, suffix) = text.split_at(end);
@@ -43,7 +43,7 @@ mod tests {
     use super::thousandths;
 
     #[test]
-    fn quantities_are_counted_in_thousandths() {
+    fn quantities_are_parsed_in_thousandths() {
         for (text, expected) in [
             ("100m", Some(100)),
             ("1", Some(1_000)),

@@ -1,4 +1,4 @@
-//! Pods, as far as it matters where they run.
+//! The fields of pods that the scheduler reads.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ pub(super) struct Status {
     pub(super) conditions: Vec<Condition>,
 }
 
-/// How much a pod asks for: thousandths of a CPU, and bytes.
+/// Resource requests: thousandths of a CPU, and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Requests {
     pub(super) cpu: i64,
@@ -59,48 +59,49 @@ pub(super) struct Requests {
 }
 
 impl Pod {
-    pub(super) fn is_to_be_scheduled(&self, scheduler: &str) -> bool {
+    pub(super) fn needs_scheduling(&self, scheduler: &str) -> bool {
         let spec = &self.spec;
         spec.node_name.is_empty()
             && spec.scheduler_name == scheduler
             && spec.scheduling_gates.is_empty()
-            && !self.metadata.is_going()
-            && !self.has_ended()
+            && !self.metadata.is_terminating()
+            && !self.is_finished()
     }
 
-    pub(super) fn has_ended(&self) -> bool {
+    pub(super) fn is_finished(&self) -> bool {
         matches!(self.status.phase.as_str(), "Succeeded" | "Failed")
     }
 
-    /// The most that it needs at once: all containers, or an init container with those that go on beside it.
+    /// Returns the peak request: all containers, or an init container together with the sidecars started
+    /// before it.
     pub(super) fn requests(&self) -> Requests {
-        let mut beside = Requests::default();
-        let mut most = Requests::default();
+        let mut sidecars = Requests::default();
+        let mut peak = Requests::default();
         for container in &self.spec.init_containers {
             let asked = Requests::of(&container.resources.requests);
-            most = most.or(beside.and(asked));
+            peak = peak.or(sidecars.and(asked));
             if container.restart_policy == "Always" {
-                beside = beside.and(asked);
+                sidecars = sidecars.and(asked);
             }
         }
         let all = self.spec.containers.iter().map(|container| Requests::of(&container.resources.requests));
-        most.or(all.fold(beside, Requests::and)).and(Requests::of(&self.spec.overhead))
+        peak.or(all.fold(sidecars, Requests::and)).and(Requests::of(&self.spec.overhead))
     }
 
-    fn refusal(&self) -> Option<&Condition> {
+    fn unschedulable(&self) -> Option<&Condition> {
         self.status
             .conditions
             .iter()
             .find(|condition| condition.kind == "PodScheduled" && !condition.is_true())
     }
 
-    /// Whether this was said already.
-    pub(super) fn is_refused(&self, message: &str) -> bool {
-        self.refusal().is_some_and(|it| it.reason == "Unschedulable" && it.message == message)
+    /// Returns whether the pod is already marked unschedulable with this message.
+    pub(super) fn has_reason(&self, message: &str) -> bool {
+        self.unschedulable().is_some_and(|it| it.reason == "Unschedulable" && it.message == message)
     }
 
-    pub(super) fn refused_since(&self) -> Option<String> {
-        self.refusal()?.last_transition_time.clone()
+    pub(super) fn unschedulable_since(&self) -> Option<String> {
+        self.unschedulable()?.last_transition_time.clone()
     }
 }
 
@@ -119,7 +120,7 @@ impl Requests {
         Self { cpu: self.cpu.saturating_sub(other.cpu), memory: self.memory.saturating_sub(other.memory) }
     }
 
-    /// As much as the larger of two, in each respect.
+    /// Returns the maximum of two, per resource.
     fn or(self, other: Self) -> Self {
         Self { cpu: self.cpu.max(other.cpu), memory: self.memory.max(other.memory) }
     }
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_needs_the_most_that_runs_at_once() {
+    fn a_pod_requests_its_peak() {
         let of = |cpu: &str, memory: &str| json!({"resources": {"requests": {"cpu": cpu, "memory": memory}}});
         let mut beside = of("100m", "1Ki");
         beside["restartPolicy"] = "Always".into();

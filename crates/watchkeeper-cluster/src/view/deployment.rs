@@ -7,7 +7,7 @@ use watchkeeper_core::{LabelSelector, StructuredSelector};
 use super::Meta;
 use super::replica_set::{is_zero, is_zero_generation, selector};
 
-/// What its controller knows of a deployment.
+/// The fields of a deployment that its controller reads.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Deployment {
@@ -22,7 +22,7 @@ pub(crate) struct DeploymentSpec {
     pub(crate) replicas: Option<i32>,
     pub(crate) min_ready_seconds: i32,
     pub(crate) selector: Option<StructuredSelector>,
-    /// Handed on as it is.
+    /// Copied verbatim.
     pub(crate) template: Value,
     pub(crate) strategy: Strategy,
     pub(crate) revision_history_limit: Option<i32>,
@@ -45,7 +45,7 @@ pub(crate) struct RollingUpdate {
     pub(crate) max_unavailable: Option<Amount>,
 }
 
-/// So many, or so many of a hundred: `2`, `25%`.
+/// An absolute number or a percentage: `2`, `25%`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Amount {
@@ -54,7 +54,7 @@ pub(crate) enum Amount {
 }
 
 impl Amount {
-    /// Of a whole, with parts counted as one or not at all. What is neither is none: no server lets it pass.
+    /// Resolves a percentage against `whole`. Anything unparsable counts as 0; the server rejects it anyway.
     pub(crate) fn of(&self, whole: i32, round_up: bool) -> i32 {
         match self {
             Self::Number(number) => *number,
@@ -91,7 +91,7 @@ pub(crate) struct DeploymentStatus {
     pub(crate) collision_count: Option<i32>,
 }
 
-/// A condition that also says when it was last looked at.
+/// A condition that also has the time of its last update.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct DeploymentCondition {
@@ -105,7 +105,7 @@ pub(crate) struct DeploymentCondition {
 }
 
 impl Deployment {
-    /// How many are wanted.
+    /// Returns the desired number of replicas.
     pub(crate) fn replicas(&self) -> i32 {
         self.spec.replicas.unwrap_or(1)
     }
@@ -114,17 +114,17 @@ impl Deployment {
         selector(self.spec.selector.as_ref())
     }
 
-    /// Whether its old pods are to be gone before new ones come.
+    /// Returns whether old pods must be gone before new ones are created.
     pub(crate) fn recreates(&self) -> bool {
         self.spec.strategy.kind == "Recreate"
     }
 
-    /// How long it may go without progress, in seconds; `None` for ever.
+    /// Returns the progress deadline in seconds, or `None` if there is none.
     pub(crate) fn progress_deadline(&self) -> Option<i32> {
         self.spec.progress_deadline_seconds.filter(|seconds| *seconds != i32::MAX)
     }
 
-    /// How many old replica sets stay; `None` for all of them.
+    /// Returns how many old replica sets to keep, or `None` for all of them.
     pub(crate) fn history_limit(&self) -> Option<i32> {
         self.spec.revision_history_limit.filter(|limit| *limit != i32::MAX)
     }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_rounded_as_they_are_asked_for() {
+    fn percentages_are_rounded_up_or_down() {
         let percent = |text: &str| Amount::Percent(text.to_owned());
         let cases = [
             (Amount::Number(3), 10, 3, 3),

@@ -9,7 +9,7 @@ use watchkeeper_core::{ObjectKey, Timestamp};
 
 use crate::resource::Resource;
 
-/// What objects of every kind have.
+/// The metadata of any object.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Meta {
@@ -35,22 +35,22 @@ impl Meta {
         }
     }
 
-    /// Whether it was asked to go.
-    pub(crate) fn is_going(&self) -> bool {
+    /// Returns whether deletion has been requested.
+    pub(crate) fn is_terminating(&self) -> bool {
         self.deletion_timestamp.is_some()
     }
 
-    /// When it was created.
+    /// Returns when it was created.
     pub(crate) fn created(&self) -> Option<Timestamp> {
         self.creation_timestamp.as_deref()?.parse().ok()
     }
 
-    /// Who manages it.
+    /// Returns the controlling owner.
     pub(crate) fn controller(&self) -> Option<&OwnerReference> {
         self.owner_references.iter().find(|owner| owner.controller == Some(true))
     }
 
-    /// Which object it is, for events about it.
+    /// Returns a reference for events about this object.
     pub(crate) fn reference(&self, resource: Resource) -> Reference {
         Reference {
             api_version: resource.api_version(),
@@ -63,7 +63,7 @@ impl Meta {
         }
     }
 
-    /// What an object says of this one that manages it.
+    /// Returns the owner reference that makes this object the controller of another.
     pub(crate) fn as_controller(&self, resource: Resource) -> Value {
         json!({
             "apiVersion": resource.api_version(),
@@ -76,7 +76,7 @@ impl Meta {
     }
 }
 
-/// Who owns an object.
+/// A reference to an owner.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct OwnerReference {
@@ -90,7 +90,7 @@ pub(crate) struct OwnerReference {
     pub(crate) block_owner_deletion: Option<bool>,
 }
 
-/// What is known of an object in one respect.
+/// One condition of an object's status.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Condition {

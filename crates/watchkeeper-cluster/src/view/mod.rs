@@ -1,4 +1,4 @@
-//! Views: as much of an object as the controllers look at.
+//! Views: the fields that the controllers read, as typed structs.
 
 mod deployment;
 mod meta;

@@ -6,7 +6,7 @@ use watchkeeper_core::Timestamp;
 use super::{Condition, Meta};
 use crate::clock::after;
 
-/// What is known of a pod to whoever counts it.
+/// The fields of a pod that workload controllers read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Pod {
@@ -47,26 +47,26 @@ pub(crate) struct ContainerStatus {
 }
 
 impl Pod {
-    /// Whether it has run to its end, well or not.
-    pub(crate) fn is_over(&self) -> bool {
+    /// Returns whether it has succeeded or failed.
+    pub(crate) fn is_finished(&self) -> bool {
         matches!(self.status.phase.as_str(), "Succeeded" | "Failed")
     }
 
-    /// Whether it counts as a replica.
+    /// Returns whether it counts as a replica.
     pub(crate) fn is_active(&self) -> bool {
-        !self.is_over() && !self.metadata.is_going()
+        !self.is_finished() && !self.metadata.is_terminating()
     }
 
-    /// Whether it was asked to go and has not ended yet.
-    pub(crate) fn is_ending(&self) -> bool {
-        !self.is_over() && self.metadata.is_going()
+    /// Returns whether it is being deleted and still runs.
+    pub(crate) fn is_terminating(&self) -> bool {
+        !self.is_finished() && self.metadata.is_terminating()
     }
 
     pub(crate) fn is_ready(&self) -> bool {
         self.ready().is_some()
     }
 
-    /// Since when it is ready; `None` if it is not, or does not say.
+    /// Returns since when it is ready, or `None` if it is not or the time is unknown.
     pub(crate) fn ready_since(&self) -> Option<Timestamp> {
         self.ready()?.last_transition_time.as_deref()?.parse().ok()
     }
@@ -76,13 +76,13 @@ impl Pod {
         ready.is_true().then_some(ready)
     }
 
-    /// Whether it has been ready for so many seconds.
+    /// Returns whether it has been ready for at least `min_ready_seconds`.
     pub(crate) fn is_available(&self, min_ready_seconds: i32, now: Timestamp) -> bool {
         self.is_ready()
             && (min_ready_seconds == 0 || self.available_at(min_ready_seconds).is_some_and(|at| at <= now))
     }
 
-    /// When it will have been, if it stays so.
+    /// Returns when it becomes available if it stays ready.
     pub(crate) fn available_at(&self, min_ready_seconds: i32) -> Option<Timestamp> {
         self.ready_since().map(|since| after(since, min_ready_seconds))
     }

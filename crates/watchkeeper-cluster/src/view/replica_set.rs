@@ -6,7 +6,7 @@ use watchkeeper_core::{LabelSelector, StructuredSelector};
 
 use super::{Condition, Meta};
 
-/// What its controller, and that of its deployment, know of a replica set.
+/// The fields of a replica set that its own and the deployment controller read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ReplicaSet {
@@ -21,7 +21,7 @@ pub(crate) struct ReplicaSetSpec {
     pub(crate) replicas: Option<i32>,
     pub(crate) min_ready_seconds: i32,
     pub(crate) selector: Option<StructuredSelector>,
-    /// Handed on as it is.
+    /// Copied verbatim.
     pub(crate) template: Value,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct ReplicaSetStatus {
 }
 
 impl ReplicaSet {
-    /// How many are wanted.
+    /// Returns the desired number of replicas.
     pub(crate) fn replicas(&self) -> i32 {
         self.spec.replicas.unwrap_or(1)
     }
@@ -54,17 +54,17 @@ impl ReplicaSet {
     }
 }
 
-/// What a workload selects. One that selects everything, or cannot be read, selects nothing.
+/// Returns a workload's selector. An empty or invalid one selects nothing.
 pub(crate) fn selector(written: Option<&StructuredSelector>) -> Option<LabelSelector> {
     LabelSelector::try_from(written?).ok().filter(|selector| !selector.is_everything())
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "required by serde")]
 pub(super) fn is_zero(number: &i32) -> bool {
     *number == 0
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "required by serde")]
 pub(super) fn is_zero_generation(number: &i64) -> bool {
     *number == 0
 }

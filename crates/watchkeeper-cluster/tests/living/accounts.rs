@@ -1,4 +1,4 @@
-//! What every namespace has.
+//! Objects that every namespace has.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::living::{CONFIG_MAPS, Living, SERVICE_ACCOUNTS};
 const ROOT_CA: &str = "kube-root-ca.crt";
 
 #[tokio::test]
-async fn every_namespace_has_an_account_and_the_authority() {
+async fn every_namespace_has_a_service_account_and_the_ca_bundle() {
     let living = Living::start().await;
     living.namespace("shop").await;
     for namespace in ["default", "kube-system", "shop"] {
@@ -22,7 +22,7 @@ async fn every_namespace_has_an_account_and_the_authority() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_comes_again_and_what_is_changed_is_put_back() {
+async fn a_deleted_account_is_recreated_and_a_changed_bundle_restored() {
     let living = Living::start().await;
     living.namespace("shop").await;
     let uid = |object: Option<&serde_json::Value>| object.map(|object| object["metadata"]["uid"].clone());

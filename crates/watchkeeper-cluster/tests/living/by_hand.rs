@@ -1,4 +1,4 @@
-//! Pods that no node has: what a kubelet would say of them is said by hand.
+//! Pods without a node: the tests write the status that a kubelet would.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use watchkeeper_client::rest::PatchKind;
 
 use crate::living::{Living, PODS};
 
-/// A template of pods that no scheduler assigns.
+/// Returns a template of pods that no scheduler assigns.
 pub(crate) fn template(app: &str, image: &str) -> Value {
     json!({
         "metadata": {"labels": {"app": app}},
@@ -17,13 +17,13 @@ pub(crate) fn template(app: &str, image: &str) -> Value {
     })
 }
 
-/// Whether it is ready.
+/// Returns whether a pod is ready.
 pub(crate) fn is_ready(pod: &Value) -> bool {
     let conditions = pod["status"]["conditions"].as_array();
     conditions.into_iter().flatten().any(|each| each["type"] == "Ready" && each["status"] == "True")
 }
 
-/// Whether it is the child of an object, by its uid.
+/// Returns whether the first owner of an object is `owner`, by UID.
 pub(crate) fn is_child_of(object: &Value, owner: &Value) -> bool {
     object["metadata"]["ownerReferences"][0]["uid"] == owner["metadata"]["uid"]
 }
@@ -33,19 +33,19 @@ pub(crate) fn name(object: &Value) -> &str {
 }
 
 impl Living {
-    /// Says of a pod that it runs, and whether it serves.
-    pub(crate) async fn say_ready(&self, pod: &Value, ready: bool) {
-        self.say(pod, serving(ready)).await;
+    /// Writes a running pod's readiness.
+    pub(crate) async fn set_ready(&self, pod: &Value, ready: bool) {
+        self.set_status(pod, serving(ready)).await;
     }
 
-    /// Says something of a pod in its status.
-    pub(crate) async fn say(&self, pod: &Value, status: Value) {
+    /// Writes a pod's status.
+    pub(crate) async fn set_status(&self, pod: &Value, status: Value) {
         let api = self.api(&PODS, pod["metadata"]["namespace"].as_str().unwrap());
         let patch = json!({"status": status});
         api.patch_status(name(pod), PatchKind::Merge, &patch, &WriteOptions::default()).await.unwrap();
     }
 
-    /// Waits for what can be said of the pods of a namespace.
+    /// Waits for a condition on the pods of a namespace.
     pub(crate) async fn until_pods(&self, namespace: &str, is_so: impl Fn(&[&Value]) -> bool) {
         self.until_all(&PODS, |all| {
             let here = all.iter().filter(|(key, _)| key.namespace() == Some(namespace));
@@ -54,26 +54,26 @@ impl Living {
         .await;
     }
 
-    /// Ends it, as the kubelet does in the end.
-    pub(crate) async fn end(&self, pod: &Value) {
+    /// Removes a pod, as its kubelet finally does.
+    pub(crate) async fn remove(&self, pod: &Value) {
         let now = DeleteOptions { grace_period_seconds: Some(0), ..Default::default() };
         self.delete(&PODS, pod["metadata"]["namespace"].as_str().unwrap(), name(pod), &now).await;
     }
 }
 
-/// Somebody who says of every pod that it is ready as soon as it is there, and ends those that are asked to go.
-pub(crate) struct Hand {
+/// A task that marks every new pod ready, and removes those being deleted.
+pub(crate) struct ManualKubelet {
     task: tokio::task::JoinHandle<()>,
 }
 
-impl Drop for Hand {
+impl Drop for ManualKubelet {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 impl Living {
-    pub(crate) fn hand(&self) -> Hand {
+    pub(crate) fn manual_kubelet(&self) -> ManualKubelet {
         let informer = self.informer(&PODS);
         informer.start();
         let api = self.api(&PODS, "");
@@ -84,7 +84,7 @@ impl Living {
                 let head = &change.newest().head;
                 let (namespace, name) = (head.key().namespace().unwrap(), head.key().name());
                 let api = api.clone().namespace(namespace);
-                // What is gone meanwhile needs nothing more.
+                // Errors mean that the pod is already gone.
                 if matches!(change, Delta::Deleted { .. }) {
                     ready.remove(head.uid());
                 } else if head.deleted().is_some() {
@@ -96,7 +96,7 @@ impl Living {
                 }
             }
         });
-        Hand { task }
+        ManualKubelet { task }
     }
 }
 

@@ -1,8 +1,8 @@
-//! What becomes of replica sets and their pods when their deployment is deleted, and of a namespace full of them.
+//! Cascading deletion of deployments and namespaces.
 
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::{DeleteOptions, Propagation};
-use watchkeeper_cluster::{Cluster, Pace};
+use watchkeeper_cluster::{Cluster, Timings};
 
 use crate::by_hand::is_ready;
 use crate::living::{Living, NAMESPACES, Of, PODS};
@@ -12,9 +12,9 @@ const DEPLOYMENTS: Of = Of("apps/v1/deployments", "Deployment");
 const SHOP: &str = "shop";
 const REPLICAS: usize = 3;
 
-/// A deployment `web` whose pods all run.
+/// Starts a cluster with a deployment `web` whose pods all run.
 async fn shop() -> Living {
-    let living = Living::with(Cluster::builder().pace(Pace::instant())).await;
+    let living = Living::with(Cluster::builder().timings(Timings::instant())).await;
     living.namespace(SHOP).await;
     let template = json!({
         "metadata": {"labels": {"app": "web"}},
@@ -34,7 +34,7 @@ async fn delete(living: &Living, propagation: Propagation) {
 }
 
 #[tokio::test]
-async fn pods_go_before_their_deployment_if_it_is_to_wait() {
+async fn foreground_deletion_removes_pods_before_their_deployment() {
     let living = shop().await;
     delete(&living, Propagation::Foreground).await;
     for of in [&REPLICA_SETS, &PODS] {
@@ -44,7 +44,7 @@ async fn pods_go_before_their_deployment_if_it_is_to_wait() {
 }
 
 #[tokio::test]
-async fn pods_go_after_their_deployment_if_it_is_not() {
+async fn background_deletion_removes_pods_after_their_deployment() {
     let living = shop().await;
     delete(&living, Propagation::Background).await;
     living.until_all(&REPLICA_SETS, <[_]>::is_empty).await;
@@ -53,7 +53,7 @@ async fn pods_go_after_their_deployment_if_it_is_not() {
 }
 
 #[tokio::test]
-async fn a_replica_set_that_was_let_go_keeps_its_pods() {
+async fn an_orphaned_replica_set_keeps_its_pods() {
     let living = shop().await;
     delete(&living, Propagation::Orphan).await;
     let sets = living.list(&REPLICA_SETS, SHOP).await;
@@ -68,7 +68,7 @@ async fn first_pod(living: &Living) -> String {
 }
 
 #[tokio::test]
-async fn a_namespace_goes_though_its_controllers_would_fill_it_again() {
+async fn a_namespace_is_deleted_although_controllers_would_refill_it() {
     let living = shop().await;
     living.delete(&NAMESPACES, "", SHOP, &DeleteOptions::default()).await;
     living.until(&NAMESPACES, "", SHOP, |namespace| namespace.is_none()).await;

@@ -1,4 +1,4 @@
-//! What deployments make of replica sets.
+//! Deployments and their replica sets.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ const HASH: &str = "pod-template-hash";
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const HISTORY: &str = "deployment.kubernetes.io/revision-history";
 
-/// A deployment `web`, with more to its spec.
+/// Returns a deployment `web`, with more fields in its spec.
 fn web(replicas: i32, more: &Value) -> Value {
     let mut spec = json!({
         "replicas": replicas,
@@ -41,8 +41,8 @@ fn image(image: &str) -> Value {
     json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}})
 }
 
-/// The conditions in short, by kind.
-fn said(deployment: &Value) -> Vec<String> {
+/// Returns the conditions in short form, sorted.
+fn summary(deployment: &Value) -> Vec<String> {
     let conditions = deployment["status"]["conditions"].as_array();
     let text = |each: &Value, field: &str| each[field].as_str().unwrap_or_default().to_owned();
     let short = |each: &Value| {
@@ -65,7 +65,7 @@ impl Living {
         self.get(&DEPLOYMENTS, SHOP, "web").await.unwrap()
     }
 
-    /// Waits until all pods are of the newest template, and serve.
+    /// Waits until all pods have the newest template and are available.
     async fn until_rolled(&self, revision_wanted: &str) -> Value {
         self.until_web(|web| {
             let (status, wanted) = (&web["status"], &web["spec"]["replicas"]);
@@ -74,12 +74,12 @@ impl Living {
                 && counts.iter().all(|count| status[count] == *wanted)
                 && status["observedGeneration"] == web["metadata"]["generation"]
                 && status["terminatingReplicas"] == 0
-                && said(web).iter().any(|each| each.starts_with("Progressing True NewReplicaSetAvailable"))
+                && summary(web).iter().any(|each| each.starts_with("Progressing True NewReplicaSetAvailable"))
         })
         .await
     }
 
-    /// The sizes that the replica sets of `web` are to have, by their image.
+    /// Waits until the replica sets have these desired sizes, by image.
     async fn until_sizes(&self, expected: &[(&str, i64)]) {
         let expected: HashMap<&str, i64> = expected.iter().copied().collect();
         self.until_all(&REPLICA_SETS, |all| {
@@ -105,7 +105,7 @@ impl Living {
 }
 
 #[tokio::test]
-async fn a_deployment_leads_to_pods_that_serve() {
+async fn a_deployment_creates_pods_that_become_available() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let mut deployment = web(3, &json!({}));
@@ -117,10 +117,10 @@ async fn a_deployment_leads_to_pods_that_serve() {
     let set = living.set_of("web:1").await;
     let progressing =
         format!("Progressing True ReplicaSetUpdated: ReplicaSet {:?} is progressing.", name(&set));
-    assert_eq!(said(&web), [unavailable, &progressing]);
+    assert_eq!(summary(&web), [unavailable, &progressing]);
     assert_eq!(web["status"]["unavailableReplicas"], 3);
 
-    let _hand = living.hand();
+    let _kubelet = living.manual_kubelet();
     let web = living.until_rolled("1").await;
     let hash = set["metadata"]["labels"][HASH].as_str().unwrap();
     assert_eq!(name(&set), format!("web-{hash}"));
@@ -136,7 +136,7 @@ async fn a_deployment_leads_to_pods_that_serve() {
         "Progressing True NewReplicaSetAvailable: ReplicaSet {:?} has successfully progressed.",
         name(&set)
     );
-    assert_eq!(said(&web), [available, &progressed]);
+    assert_eq!(summary(&web), [available, &progressed]);
     for pod in living.list(&PODS, SHOP).await {
         assert_eq!(pod["metadata"]["labels"], json!({"app": "web", HASH: hash}));
     }
@@ -144,7 +144,7 @@ async fn a_deployment_leads_to_pods_that_serve() {
 }
 
 #[tokio::test]
-async fn what_is_done_is_told_in_events() {
+async fn scaling_is_recorded_in_events() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     living.create(&DEPLOYMENTS, SHOP, web(2, &json!({}))).await;
@@ -175,7 +175,7 @@ async fn what_is_done_is_told_in_events() {
                     };
                     event["source"]["component"] == *component
                         && event["reason"] == *reason
-                        && event["message"].as_str().is_some_and(|said| said.starts_with(message))
+                        && event["message"].as_str().is_some_and(|text| text.starts_with(message))
                         && event["involvedObject"]["kind"] == kind
                         && event["involvedObject"]["name"] == name
                 };
@@ -186,9 +186,9 @@ async fn what_is_done_is_told_in_events() {
     living.stop().await;
 }
 
-/// What was seen at each moment: how many replicas were wanted at most, and how many pods served at least.
+/// Returns the highest total of desired replicas and the lowest number of ready pods over all events.
 async fn extremes(mut sets: RawEvents, mut pods: RawEvents, living: &Living) -> (i64, usize) {
-    // All that counts has been seen before these.
+    // The end of both streams is marked by these objects.
     let marker = json!({"metadata": {"name": "marker"}, "spec": {"replicas": 0,
         "selector": {"matchLabels": {"app": "marker"}}, "template": template("marker", "marker")}});
     living.create(&REPLICA_SETS, SHOP, marker).await;
@@ -215,7 +215,7 @@ async fn extremes(mut sets: RawEvents, mut pods: RawEvents, living: &Living) -> 
     (most, least)
 }
 
-/// The next object that was seen, or that it is gone; `None` at the marker.
+/// Returns the next object observed, `None` inside if it was deleted, or `None` at the marker.
 async fn state(events: &mut RawEvents, kind: &Kind) -> Option<(String, Option<Value>)> {
     let RawEvent::Event(event) = events.next().await.unwrap() else { panic!("events were missed") };
     let head = &event.newest().head;
@@ -228,10 +228,10 @@ async fn state(events: &mut RawEvents, kind: &Kind) -> Option<(String, Option<Va
 }
 
 #[tokio::test]
-async fn a_new_template_takes_over_and_an_old_one_comes_back() {
+async fn a_new_template_rolls_out_and_can_be_rolled_back() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
-    let _hand = living.hand();
+    let _kubelet = living.manual_kubelet();
     living.create(&DEPLOYMENTS, SHOP, web(4, &json!({"strategy": rolling(1, 1)}))).await;
     living.until_rolled("1").await;
     living.until_all(&REPLICA_SETS, |sets| sets.len() == 1).await;
@@ -254,16 +254,16 @@ async fn a_new_template_takes_over_and_an_old_one_comes_back() {
     assert_eq!(living.list(&REPLICA_SETS, SHOP).await.len(), 2);
 
     let (most, least) = extremes(sets, pods, &living).await;
-    assert_eq!(most, 5, "4 and a surge of 1");
-    assert!(least >= 3, "{least} served");
+    assert_eq!(most, 5, "4 with a surge of 1");
+    assert!(least >= 3, "{least} ready");
     living.stop().await;
 }
 
 #[tokio::test]
-async fn recreation_waits_for_the_last_old_pod() {
+async fn recreate_waits_for_the_last_old_pod() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
-    // On a node, so that they take their time to end.
+    // On a node, so that their deletion takes time.
     let mut on_a_node = template("web", "web:1");
     on_a_node["spec"]["nodeName"] = "elsewhere".into();
     let spec = json!({"strategy": {"type": "Recreate"}, "template": on_a_node});
@@ -273,26 +273,26 @@ async fn recreation_waits_for_the_last_old_pod() {
     living.patch_web(image("web:2")).await;
     living.until_sizes(&[("web:1", 0)]).await;
     living.until_web(|web| web["status"]["terminatingReplicas"] == 2).await;
-    living.end(&old[0]).await;
+    living.remove(&old[0]).await;
     let web = living.until_web(|web| web["status"]["terminatingReplicas"] == 1).await;
     assert_eq!(web["status"].get("updatedReplicas"), None);
     living.until_sizes(&[("web:1", 0)]).await;
-    living.end(&old[1]).await;
+    living.remove(&old[1]).await;
     living.until_sizes(&[("web:1", 0), ("web:2", 2)]).await;
-    let _hand = living.hand();
+    let _kubelet = living.manual_kubelet();
     living.until_rolled("2").await;
     living.stop().await;
 }
 
 #[tokio::test]
-async fn a_deployment_is_scaled_in_proportion_while_it_rolls() {
+async fn scaling_during_a_rollout_is_proportional() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
-    let hand = living.hand();
+    let kubelet = living.manual_kubelet();
     living.create(&DEPLOYMENTS, SHOP, web(10, &json!({"strategy": rolling(3, 2)}))).await;
     living.until_rolled("1").await;
-    drop(hand);
-    // The new pods never serve.
+    drop(kubelet);
+    // The new pods never become ready.
     living.patch_web(image("web:2")).await;
     living.until_sizes(&[("web:1", 8), ("web:2", 5)]).await;
     living.patch_web(json!({"spec": {"replicas": 20}})).await;
@@ -305,10 +305,10 @@ async fn a_deployment_is_scaled_in_proportion_while_it_rolls() {
 }
 
 #[tokio::test]
-async fn a_paused_deployment_is_scaled_and_does_not_roll() {
+async fn a_paused_deployment_scales_but_does_not_roll_out() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
-    let _hand = living.hand();
+    let _kubelet = living.manual_kubelet();
     living.create(&DEPLOYMENTS, SHOP, web(2, &json!({}))).await;
     living.until_rolled("1").await;
     let mut patch = image("web:2");
@@ -318,7 +318,7 @@ async fn a_paused_deployment_is_scaled_and_does_not_roll() {
     living.until_sizes(&[("web:1", 3)]).await;
     let web = living.until_web(|web| web["status"]["availableReplicas"] == 3).await;
     assert_eq!(web["status"].get("updatedReplicas"), None);
-    assert_eq!(said(&web)[1], "Progressing Unknown DeploymentPaused: Deployment is paused");
+    assert_eq!(summary(&web)[1], "Progressing Unknown DeploymentPaused: Deployment is paused");
     living.patch_web(json!({"spec": {"paused": false}})).await;
     living.until_rolled("2").await;
     living.until_sizes(&[("web:1", 0), ("web:2", 3)]).await;
@@ -326,10 +326,10 @@ async fn a_paused_deployment_is_scaled_and_does_not_roll() {
 }
 
 #[tokio::test]
-async fn as_many_old_sets_stay_as_are_wanted() {
+async fn the_revision_history_limit_is_respected() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
-    let _hand = living.hand();
+    let _kubelet = living.manual_kubelet();
     living.create(&DEPLOYMENTS, SHOP, web(1, &json!({"revisionHistoryLimit": 1}))).await;
     living.until_rolled("1").await;
     for number in 2..=4 {
@@ -341,14 +341,15 @@ async fn as_many_old_sets_stay_as_are_wanted() {
 }
 
 #[tokio::test]
-async fn a_rollout_that_gets_nowhere_is_told_of() {
+async fn a_stuck_rollout_exceeds_its_progress_deadline() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let mut spec = json!({"progressDeadlineSeconds": 1, "template": template("web", "web:1")});
     spec["template"]["spec"]["priorityClassName"] = "urgent".into();
     living.create(&DEPLOYMENTS, SHOP, web(1, &spec)).await;
-    let web =
-        living.until_web(|web| said(web).iter().any(|each| each.contains("ProgressDeadlineExceeded"))).await;
+    let web = living
+        .until_web(|web| summary(web).iter().any(|each| each.contains("ProgressDeadlineExceeded")))
+        .await;
     let set = living.set_of("web:1").await;
     let timed_out = format!(
         "Progressing False ProgressDeadlineExceeded: ReplicaSet {:?} has timed out progressing.",
@@ -358,12 +359,12 @@ async fn a_rollout_that_gets_nowhere_is_told_of() {
         "ReplicaFailure True FailedCreate: pods \"{}-\" is forbidden: no PriorityClass with name urgent was found",
         name(&set)
     );
-    assert_eq!(said(&web)[1..], [timed_out, failed]);
+    assert_eq!(summary(&web)[1..], [timed_out, failed]);
     living.stop().await;
 }
 
 #[tokio::test]
-async fn a_set_of_the_same_template_is_adopted() {
+async fn a_replica_set_with_the_same_template_is_adopted() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let set = json!({
@@ -371,13 +372,13 @@ async fn a_set_of_the_same_template_is_adopted() {
         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template("web", "web:1")},
     });
     living.create(&REPLICA_SETS, SHOP, set).await;
-    let _hand = living.hand();
+    let _kubelet = living.manual_kubelet();
     let web = living.create(&DEPLOYMENTS, SHOP, web(3, &json!({}))).await;
     living.until(&REPLICA_SETS, SHOP, "by-hand", |set| set.is_some_and(|set| is_child_of(set, &web))).await;
     living.until_rolled("1").await;
     let set = living.set_of("web:1").await;
     assert_eq!((name(&set), &set["spec"]["replicas"]), ("by-hand", &json!(3)));
-    // One that is not selected any more is released, and replaced.
+    // A replica set that is no longer selected is released and replaced.
     living.patch(&REPLICA_SETS, SHOP, "by-hand", json!({"metadata": {"labels": {"app": "other"}}})).await;
     let is_free = |set: &Value| set["metadata"].get("ownerReferences").is_none();
     living.until(&REPLICA_SETS, SHOP, "by-hand", |set| set.is_some_and(is_free)).await;
@@ -386,7 +387,7 @@ async fn a_set_of_the_same_template_is_adopted() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_taken_leads_to_another_one() {
+async fn a_name_collision_changes_the_hash() {
     let living = Living::start().await;
     living.namespace("first").await;
     living.namespace(SHOP).await;
@@ -407,10 +408,10 @@ async fn a_name_that_is_taken_leads_to_another_one() {
 }
 
 #[tokio::test]
-async fn for_a_deployment_that_is_going_nothing_is_done_but_counted() {
+async fn a_terminating_deployment_only_updates_its_status() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
-    let _hand = living.hand();
+    let _kubelet = living.manual_kubelet();
     let mut deployment = web(2, &json!({}));
     deployment["metadata"]["finalizers"] = json!(["example.com/held"]);
     living.create(&DEPLOYMENTS, SHOP, deployment).await;

@@ -1,13 +1,13 @@
-//! Where the pods of a service are.
+//! Endpoints and EndpointSlices of services.
 
 use serde_json::{Value, json};
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{ENDPOINT_SLICES, ENDPOINTS, Living, PODS, SERVICES};
 use crate::pods::pod;
 
 async fn quick() -> Living {
-    Living::with(Cluster::builder().pace(Pace::instant())).await
+    Living::with(Cluster::builder().timings(Timings::instant())).await
 }
 
 fn labelled(name: &str, script: &Script) -> Value {
@@ -24,7 +24,7 @@ fn service(name: &str, spec: Value) -> Value {
     service
 }
 
-/// The names of the pods in a list of addresses.
+/// Returns the names of the pods in a list of addresses.
 fn targets(addresses: &Value) -> Vec<&str> {
     let addresses = addresses.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut names: Vec<&str> = addresses.iter().filter_map(|it| it["targetRef"]["name"].as_str()).collect();
@@ -34,14 +34,14 @@ fn targets(addresses: &Value) -> Vec<&str> {
 
 /// Waits for the only slice of a service.
 async fn slice(living: &Living, service: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-    let of_it = |slice: &Value| slice["metadata"]["labels"]["kubernetes.io/service-name"] == service;
+    let belongs = |slice: &Value| slice["metadata"]["labels"]["kubernetes.io/service-name"] == service;
     living
         .until_all(&ENDPOINT_SLICES, |all| {
-            let slices: Vec<&Value> = all.iter().map(|(_, slice)| slice).filter(|it| of_it(it)).collect();
+            let slices: Vec<&Value> = all.iter().map(|(_, slice)| slice).filter(|it| belongs(it)).collect();
             slices.len() == 1 && is_so(slices[0])
         })
         .await;
-    living.list(&ENDPOINT_SLICES, "default").await.into_iter().find(of_it).unwrap()
+    living.list(&ENDPOINT_SLICES, "default").await.into_iter().find(belongs).unwrap()
 }
 
 #[tokio::test]
@@ -96,13 +96,13 @@ async fn endpoints_follow_the_readiness_of_pods() {
     living.until(&ENDPOINTS, "default", "web", is_without).await;
     living.delete(&SERVICES, "default", "web", &Default::default()).await;
     living.until(&ENDPOINTS, "default", "web", |endpoints| endpoints.is_none()).await;
-    let of_it = |slice: &Value| slice["metadata"]["labels"]["kubernetes.io/service-name"] == "web";
-    living.until_all(&ENDPOINT_SLICES, |all| !all.iter().any(|(_, slice)| of_it(slice))).await;
+    let belongs = |slice: &Value| slice["metadata"]["labels"]["kubernetes.io/service-name"] == "web";
+    living.until_all(&ENDPOINT_SLICES, |all| !all.iter().any(|(_, slice)| belongs(slice))).await;
     living.stop().await;
 }
 
 #[tokio::test]
-async fn headless_services_may_publish_all_and_others_are_left_alone() {
+async fn headless_services_can_publish_unready_addresses_and_services_without_selector_are_left_alone() {
     let living = quick().await;
     living.create(&PODS, "default", labelled("never", &Script::default().never_ready())).await;
     let selector = json!({"app": "web"});
@@ -122,7 +122,7 @@ async fn headless_services_may_publish_all_and_others_are_left_alone() {
     for name in ["manual", "external"] {
         assert!(living.get(&ENDPOINTS, "default", name).await.is_none(), "{name}");
     }
-    // The server's own service has no selector either: it keeps the endpoints that the server gave it.
+    // The server's own service has no selector either and keeps its endpoints.
     let own = living.get(&ENDPOINTS, "default", "kubernetes").await.unwrap();
     assert_eq!(own["subsets"][0]["ports"][0]["name"], "https");
     let own = living.get(&ENDPOINT_SLICES, "default", "kubernetes").await.unwrap();

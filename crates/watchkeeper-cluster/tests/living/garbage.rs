@@ -1,4 +1,4 @@
-//! Owners that go, and what becomes of those whom they own.
+//! Garbage collection of owned objects.
 
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::{DeleteOptions, Propagation};
@@ -11,7 +11,7 @@ const DEFINITIONS: Of = Of("apiextensions.k8s.io/v1/customresourcedefinitions", 
 const STALLS: Of = Of("example.com/v1/stalls", "Stall");
 const CLUSTER_ROLES: Of = Of("rbac.authorization.k8s.io/v1/clusterroles", "ClusterRole");
 
-/// Whether an owner has to wait for what it owns.
+/// An owner reference, blocking the owner's deletion or not.
 #[derive(Clone, Copy)]
 enum Owns<'a> {
     Blocked(&'a Value),
@@ -59,7 +59,7 @@ impl Living {
         self.patch(&CONFIG_MAPS, SHOP, name, json!({"metadata": {"finalizers": null}})).await;
     }
 
-    /// Waits until these are left, in this order, each with as many owners.
+    /// Waits until exactly these objects are left, each with this number of owners.
     async fn until_left(&self, expected: &[(&str, usize)]) {
         let is_ours = |key: &ObjectKey| key.namespace() == Some(SHOP) && key.name() != "kube-root-ca.crt";
         let owners = |map: &Value| map["metadata"]["ownerReferences"].as_array().map_or(0, Vec::len);
@@ -70,7 +70,7 @@ impl Living {
         .await;
     }
 
-    /// Waits until garbage that comes now is gone: what came before was looked at, too.
+    /// Waits until new garbage is collected, which implies that earlier objects were processed.
     async fn collected(&self) {
         let nobody =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "nobody", "uid": "none"}});
@@ -80,7 +80,7 @@ impl Living {
 }
 
 #[tokio::test]
-async fn three_generations_go_after_the_first() {
+async fn background_deletion_removes_three_generations() {
     let living = Living::shop().await;
     let a = living.owned("a", &[]).await;
     let b = living.owned("b", &[Free(&a)]).await;
@@ -93,7 +93,7 @@ async fn three_generations_go_after_the_first() {
 }
 
 #[tokio::test]
-async fn three_generations_go_before_the_first() {
+async fn foreground_deletion_removes_three_generations_bottom_up() {
     let living = Living::shop().await;
     let a = living.owned("a", &[]).await;
     let b = living.owned("b", &[Blocked(&a)]).await;
@@ -115,7 +115,7 @@ async fn three_generations_go_before_the_first() {
 }
 
 #[tokio::test]
-async fn orphans_stay_with_those_whom_they_own() {
+async fn orphans_and_their_dependents_stay() {
     let living = Living::shop().await;
     let a = living.owned("a", &[]).await;
     let b = living.owned("b", &[Blocked(&a)]).await;
@@ -128,7 +128,7 @@ async fn orphans_stay_with_those_whom_they_own() {
 }
 
 #[tokio::test]
-async fn one_owner_is_enough_to_stay_and_none_is_not() {
+async fn an_object_stays_while_one_owner_is_left() {
     let living = Living::shop().await;
     let top = living.owned("top", &[]).await;
     let left = living.owned("left", &[Free(&top)]).await;
@@ -144,7 +144,7 @@ async fn one_owner_is_enough_to_stay_and_none_is_not() {
 }
 
 #[tokio::test]
-async fn an_owner_that_waits_lets_those_stay_who_have_another() {
+async fn a_foreground_deletion_keeps_dependents_with_another_owner() {
     let living = Living::shop().await;
     let (a, b) = (living.owned("a", &[]).await, living.owned("b", &[]).await);
     living.owned("c", &[Blocked(&a), Blocked(&b)]).await;
@@ -154,7 +154,7 @@ async fn an_owner_that_waits_lets_those_stay_who_have_another() {
 }
 
 #[tokio::test]
-async fn another_object_of_the_owners_name_is_not_the_owner() {
+async fn an_object_with_the_owners_name_but_another_uid_is_not_the_owner() {
     let living = Living::shop().await;
     let first = living.owned("a", &[]).await;
     living.delete_map("a", Propagation::Background).await;
@@ -168,7 +168,7 @@ async fn another_object_of_the_owners_name_is_not_the_owner() {
 }
 
 #[tokio::test]
-async fn who_does_not_block_is_not_waited_for() {
+async fn foreground_deletion_does_not_wait_for_nonblocking_dependents() {
     let living = Living::shop().await;
     let a = living.owned("a", &[]).await;
     living.owned_with("b", &[Free(&a)], &["example.com/hold"]).await;
@@ -183,7 +183,7 @@ async fn who_does_not_block_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn who_own_each_other_do_not_wait_for_ever() {
+async fn a_cycle_of_owners_is_deleted() {
     let living = Living::shop().await;
     let a = living.owned("a", &[]).await;
     let b = living.owned("b", &[Blocked(&a)]).await;
@@ -197,7 +197,7 @@ async fn who_own_each_other_do_not_wait_for_ever() {
 }
 
 #[tokio::test]
-async fn an_owner_of_another_namespace_is_none_and_one_of_the_cluster_is_one() {
+async fn owners_must_be_in_the_same_namespace_or_cluster_scoped() {
     let living = Living::shop().await;
     let role = living.create(&CLUSTER_ROLES, "", json!({"metadata": {"name": "reader"}})).await;
     let (abroad, at_home) = (json!({"metadata": {"name": "a"}}), "default");
@@ -214,12 +214,12 @@ async fn an_owner_of_another_namespace_is_none_and_one_of_the_cluster_is_one() {
     living.until(&CONFIG_MAPS, at_home, "of-role", |map| map.is_none()).await;
     assert!(living.get(&CONFIG_MAPS, at_home, "a").await.is_some());
     let misled = living.get(&CLUSTER_ROLES, "", "misled").await;
-    assert!(misled.is_some(), "what is in no namespace cannot have an owner in one, and stays");
+    assert!(misled.is_some(), "a cluster-scoped object with a namespaced owner stays");
     living.stop().await;
 }
 
 #[tokio::test]
-async fn custom_resources_own_and_are_owned_and_go_with_their_namespace() {
+async fn custom_resources_take_part_in_garbage_collection_and_namespace_deletion() {
     let living = Living::shop().await;
     let version = json!({
         "name": "v1", "served": true, "storage": true,

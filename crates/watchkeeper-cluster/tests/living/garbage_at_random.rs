@@ -1,4 +1,4 @@
-//! Owners and deletions at random, against a model of what is left.
+//! Random ownership graphs and deletions, checked against a model.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ const SHOP: &str = "shop";
 const OBJECTS: usize = 14;
 const DELETIONS: usize = 6;
 
-/// Choices that are the same for each seed.
+/// Seeded random choices.
 struct Choices(u64);
 
 impl Choices {
@@ -27,10 +27,10 @@ impl Choices {
     }
 }
 
-/// What is there, each with its owners.
+/// Objects with their owners.
 type Objects = BTreeMap<String, BTreeSet<String>>;
 
-/// What is left when an object is deleted.
+/// Returns what is left after an object is deleted.
 fn delete(objects: &Objects, name: &str, propagation: Propagation) -> Objects {
     let mut gone = BTreeSet::from([name.to_owned()]);
     if propagation != Propagation::Orphan {
@@ -46,15 +46,12 @@ fn delete(objects: &Objects, name: &str, propagation: Propagation) -> Objects {
     left.map(|(name, owners)| (name.clone(), owners.difference(&gone).cloned().collect())).collect()
 }
 
-/// Config maps and secrets by turns.
+/// Returns the resource of a name: config maps and secrets are mixed.
 fn of(name: &str) -> &'static Of {
-    match name.ends_with('m') {
-        true => &CONFIG_MAPS,
-        false => &SECRETS,
-    }
+    if name.ends_with('m') { &CONFIG_MAPS } else { &SECRETS }
 }
 
-/// What there is of a resource.
+/// Returns the objects of a resource.
 fn seen(all: &[(ObjectKey, Value)]) -> Objects {
     let ours = all.iter().filter(|(key, _)| key.namespace() == Some(SHOP) && key.name().starts_with('o'));
     ours.map(|(key, object)| {
@@ -104,12 +101,12 @@ async fn play(living: &Living, seed: u64) {
         let propagation =
             [Propagation::Background, Propagation::Foreground, Propagation::Orphan][choices.below(3)];
         let options = DeleteOptions { propagation: Some(propagation), ..Default::default() };
-        eprintln!("seed {seed}: {name} goes, {propagation:?}, of {objects:?}");
+        eprintln!("seed {seed}: deletes {name}, {propagation:?}, of {objects:?}");
         living.delete(of(&name), SHOP, &name, &options).await;
         objects = delete(&objects, &name, propagation);
         until_left(living, &objects).await;
     }
-    // What is left stays, and goes with the rest.
+    // The rest stays, and is deleted at last.
     for name in objects.keys() {
         let options = DeleteOptions { propagation: Some(Propagation::Orphan), ..Default::default() };
         living.delete(of(name), SHOP, name, &options).await;

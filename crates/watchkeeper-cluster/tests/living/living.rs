@@ -1,4 +1,4 @@
-//! A cluster that lives, a client for it, and patience.
+//! A running cluster with a client, and helpers that wait for a state.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -16,19 +16,19 @@ use watchkeeper_client::{Client, Config};
 use watchkeeper_cluster::{Builder, Cluster};
 use watchkeeper_core::{Collection, ObjectKey};
 
-/// How long anything may take. Nothing takes nearly as long, but on a machine that is busy otherwise.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time limit of every wait, generous for a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A cluster that lives.
+/// A running cluster.
 pub(crate) struct Living {
     pub(crate) server: ApiServer,
     pub(crate) cluster: Cluster,
     pub(crate) client: Client,
-    /// Informers of the test alone.
+    /// Informers for the test itself.
     factory: InformerFactory,
 }
 
-/// A resource by `v1/pods` or `apps/v1/deployments`, with its kind.
+/// A resource as `v1/pods` or `apps/v1/deployments`, with its kind.
 pub(crate) struct Of(pub(crate) &'static str, pub(crate) &'static str);
 
 pub(crate) const NAMESPACES: Of = Of("v1/namespaces", "Namespace");
@@ -63,7 +63,7 @@ impl Living {
         self.server.stop().await;
     }
 
-    /// The objects of a resource in a namespace; an empty one for all of them, or where there are none.
+    /// Returns an API handle for a namespace; an empty one means all namespaces, or cluster scope.
     pub(crate) fn api(&self, of: &Of, namespace: &str) -> DynamicApi {
         let (group_version, plural) = of.0.rsplit_once('/').unwrap();
         self.client.dynamic(&group_version.parse().unwrap(), plural).namespace(namespace)
@@ -77,7 +77,7 @@ impl Living {
         self.api(of, namespace).create(&object, &WriteOptions::default()).await.unwrap().into()
     }
 
-    /// Changes it by a merge patch.
+    /// Applies a merge patch.
     pub(crate) async fn patch(&self, of: &Of, namespace: &str, name: &str, patch: Value) -> Value {
         let api = self.api(of, namespace);
         api.patch(name, PatchKind::Merge, &patch, &WriteOptions::default()).await.unwrap().into()
@@ -100,7 +100,7 @@ impl Living {
         self.create(&NAMESPACES, "", json!({"metadata": {"name": name}})).await;
     }
 
-    /// Waits for what can be said of one object, which may be absent.
+    /// Waits for a condition on one object, which may be absent.
     pub(crate) async fn until(
         &self,
         of: &Of,
@@ -115,7 +115,7 @@ impl Living {
         self.until_all(of, |all| is_so(all.iter().find(|(at, _)| *at == key).map(|(_, value)| value))).await;
     }
 
-    /// Waits for what can be said of all objects of a resource.
+    /// Waits for a condition on all objects of a resource.
     pub(crate) async fn until_all(&self, of: &Of, is_so: impl Fn(&[(ObjectKey, Value)]) -> bool) {
         let informer = self.informer(of);
         let reader = informer.reader::<Value>(watchkeeper_cache::Keep::Encoded);
@@ -125,9 +125,9 @@ impl Living {
             let keys = now.iter().map(|object| object.head.key().clone());
             keys.filter_map(|key| decode(&key).map(|value| (key, Value::clone(&value)))).collect()
         };
-        // Whatever was heard of, what counts is what there is now.
+        // The cache is checked as a whole, whichever object has changed.
         let outcome =
-            until(&informer, Some(PATIENCE), |_: Seen<'_>| Ok::<_, Infallible>(is_so(&all()).then_some(())));
+            until(&informer, Some(TIMEOUT), |_: Seen<'_>| Ok::<_, Infallible>(is_so(&all()).then_some(())));
         if let Err(error) = outcome.await {
             panic!(
                 "{} of {}: {error}\nthere is: {}",
@@ -138,9 +138,9 @@ impl Living {
         }
     }
 
-    /// Waits until this can be said of so many objects of a resource. Each is looked at once for each change of it,
-    /// so that there may be very many.
-    pub(crate) async fn until_so_many(&self, of: &Of, count: usize, is_so: impl Fn(&Value) -> bool) {
+    /// Waits until a condition holds for `count` objects. Evaluates each object once per change, so there may
+    /// be many.
+    pub(crate) async fn until_count(&self, of: &Of, count: usize, is_so: impl Fn(&Value) -> bool) {
         let informer = self.informer(of);
         informer.start();
         let reader = informer.reader::<Value>(watchkeeper_cache::Keep::Encoded);
@@ -163,7 +163,7 @@ impl Living {
                 }
             }
         };
-        let counted = tokio::time::timeout(PATIENCE, counting).await;
+        let counted = tokio::time::timeout(TIMEOUT, counting).await;
         assert!(counted.is_ok(), "{} of {count} {}", so.len(), of.0);
     }
 

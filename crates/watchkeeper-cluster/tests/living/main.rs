@@ -1,4 +1,4 @@
-//! A server whose cluster lives: what is written leads to what a real cluster makes of it.
+//! A server with a running cluster: objects have the effects they have in a real cluster.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod accounts;

@@ -1,4 +1,4 @@
-//! Namespaces that go, and what holds them.
+//! Deletion of namespaces.
 
 use serde_json::{Value, json};
 use watchkeeper_apiserver::faults::Fault;
@@ -18,7 +18,7 @@ impl Living {
         self.until(&NAMESPACES, "", name, |namespace| namespace.is_none()).await;
     }
 
-    /// Waits for a condition of a namespace, and returns its status, reason and message.
+    /// Waits for a condition of a namespace, and returns its reason and message.
     async fn until_condition(&self, name: &str, kind: &str, status: &str) -> (Value, Value) {
         let is_so = |namespace: Option<&Value>| {
             namespace.and_then(|it| condition(it, kind)).is_some_and(|it| it["status"] == status)
@@ -51,7 +51,7 @@ fn pod(name: &str, node: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn a_namespace_goes_with_all_that_is_in_it_and_nothing_comes_again() {
+async fn a_namespace_is_deleted_with_its_content() {
     let living = Living::start().await;
     for namespace in ["shop", "bank"] {
         living.namespace(namespace).await;
@@ -67,15 +67,15 @@ async fn a_namespace_goes_with_all_that_is_in_it_and_nothing_comes_again() {
     for of in [&CONFIG_MAPS, &SECRETS, &PODS, &SERVICE_ACCOUNTS] {
         assert_eq!(living.list(of, "shop").await, Vec::<Value>::new(), "{}", of.1);
     }
-    assert_eq!(living.list(&SECRETS, "bank").await.len(), 3, "another namespace stays as it is");
+    assert_eq!(living.list(&SECRETS, "bank").await.len(), 3, "another namespace is unaffected");
 
-    living.namespace("shop").await; // another one of this name lives
+    living.namespace("shop").await; // a new namespace of the same name
     living.until(&SERVICE_ACCOUNTS, "shop", "default", |account| account.is_some()).await;
     living.stop().await;
 }
 
 #[tokio::test]
-async fn finalizers_hold_it_back_and_the_conditions_say_so() {
+async fn finalizers_delay_the_deletion_and_appear_in_conditions() {
     let living = Living::start().await;
     living.namespace("shop").await;
     living.until(&SERVICE_ACCOUNTS, "shop", "default", |account| account.is_some()).await;
@@ -106,11 +106,15 @@ async fn finalizers_hold_it_back_and_the_conditions_say_so() {
             "All content successfully deleted, may be waiting on finalization",
         ),
     ] {
-        let said = living.until_condition("shop", kind, "False").await;
-        assert_eq!(said, (json!(reason), json!(message)), "{kind}");
+        let actual = living.until_condition("shop", kind, "False").await;
+        assert_eq!(actual, (json!(reason), json!(message)), "{kind}");
     }
-    assert_eq!(living.list(&CONFIG_MAPS, "shop").await, Vec::<Value>::new(), "what is not held is gone");
-    assert_eq!(living.list(&SERVICE_ACCOUNTS, "shop").await, Vec::<Value>::new(), "and does not come again");
+    assert_eq!(
+        living.list(&CONFIG_MAPS, "shop").await,
+        Vec::<Value>::new(),
+        "objects without finalizers are gone"
+    );
+    assert_eq!(living.list(&SERVICE_ACCOUNTS, "shop").await, Vec::<Value>::new(), "and are not recreated");
     for name in ["a", "b"] {
         living.patch(&SECRETS, "shop", name, json!({"metadata": {"finalizers": null}})).await;
     }
@@ -119,26 +123,26 @@ async fn finalizers_hold_it_back_and_the_conditions_say_so() {
 }
 
 #[tokio::test]
-async fn pods_end_in_their_own_time_and_before_anything_else_goes() {
+async fn pods_stop_gracefully_before_other_content_is_deleted() {
     let living = Living::start().await;
     living.namespace("shop").await;
     living.create(&CONFIG_MAPS, "shop", named("settings")).await;
-    living.create(&NODES, "", named("by-hand")).await; // nobody ends pods there
+    living.create(&NODES, "", named("by-hand")).await; // no kubelet removes pods there
     living.create(&PODS, "shop", pod("web", Some("by-hand"))).await;
     living.delete_namespace("shop").await;
     living.until_condition("shop", "NamespaceDeletionContentFailure", "False").await;
     let pod = living.get(&PODS, "shop", "web").await.unwrap();
     assert_eq!(pod["metadata"]["deletionGracePeriodSeconds"], 30);
-    assert!(living.get(&CONFIG_MAPS, "shop", "settings").await.is_some(), "it is there for the pod");
+    assert!(living.get(&CONFIG_MAPS, "shop", "settings").await.is_some(), "still there for the pod");
 
     let at_once = DeleteOptions { grace_period_seconds: Some(0), ..Default::default() };
-    living.delete(&PODS, "shop", "web", &at_once).await; // as its node would
+    living.delete(&PODS, "shop", "web", &at_once).await; // as its kubelet would
     living.until_namespace_is_gone("shop").await;
     living.stop().await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_deleted_is_said_and_holds_nothing_else_back() {
+async fn a_failed_deletion_appears_in_conditions_and_delays_nothing_else() {
     let living = Living::start().await;
     living.namespace("shop").await;
     living.create(&SECRETS, "shop", named("a")).await;
@@ -160,7 +164,7 @@ async fn what_cannot_be_deleted_is_said_and_holds_nothing_else_back() {
 }
 
 #[tokio::test]
-async fn who_else_holds_a_namespace_lets_it_go_himself() {
+async fn other_namespace_finalizers_are_left_to_their_owners() {
     let living = Living::start().await;
     let shop =
         json!({"metadata": {"name": "shop"}, "spec": {"finalizers": ["kubernetes", "example.com/more"]}});

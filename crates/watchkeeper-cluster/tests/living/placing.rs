@@ -1,16 +1,16 @@
-//! Where pods come to be, and why some come to be nowhere.
+//! Scheduling of pods.
 
 use serde_json::{Value, json};
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{Living, NODES, PODS};
 use crate::pods::{is_ready, pod};
 
 async fn quick(nodes: u32) -> Living {
-    Living::with(Cluster::builder().nodes(nodes).pace(Pace::instant())).await
+    Living::with(Cluster::builder().nodes(nodes).timings(Timings::instant())).await
 }
 
-/// Waits until every node may have pods.
+/// Waits until all nodes are schedulable.
 async fn nodes_are_open(living: &Living, count: usize) {
     let is_open = |node: &Value| node["spec"]["taints"].as_array().is_none_or(Vec::is_empty);
     living
@@ -26,7 +26,7 @@ fn refusal(pod: Option<&Value>) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn simulated_nodes_say_how_they_are() {
+async fn simulated_nodes_report_their_status() {
     let living = quick(2).await;
     nodes_are_open(&living, 2).await;
     let node = living.get(&NODES, "", "node-2").await.unwrap();
@@ -49,7 +49,7 @@ async fn simulated_nodes_say_how_they_are() {
 }
 
 #[tokio::test]
-async fn a_pod_waits_until_a_node_is_open() {
+async fn a_pod_waits_until_a_node_is_schedulable() {
     let living = quick(2).await;
     nodes_are_open(&living, 2).await;
     for node in ["node-1", "node-2"] {

@@ -1,18 +1,18 @@
-//! What becomes of pods that are on a simulated node.
+//! Pods on simulated nodes.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::DeleteOptions;
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{EVENTS, Living, PODS};
 
 async fn quick() -> Living {
-    Living::with(Cluster::builder().pace(Pace::instant())).await
+    Living::with(Cluster::builder().timings(Timings::instant())).await
 }
 
-/// A pod with a container, and whatever is to be laid over it.
+/// Returns a pod with one container and additional fields in its spec.
 pub(crate) fn pod(name: &str, spec: Value, script: &Script) -> Value {
     let mut whole = json!({"containers": [{"name": "app", "image": "nginx:1.27"}]});
     let Value::Object(fields) = spec else { panic!("a spec is an object") };
@@ -32,7 +32,7 @@ pub(crate) fn is_ready(pod: Option<&Value>) -> bool {
 }
 
 #[tokio::test]
-async fn a_pod_comes_to_run_on_a_node_with_an_address() {
+async fn a_pod_runs_on_a_node_with_an_address() {
     let living = quick().await;
     living.create(&PODS, "default", pod("web", json!({}), &Script::default())).await;
     living.until(&PODS, "default", "web", is_ready).await;
@@ -60,12 +60,12 @@ async fn a_pod_comes_to_run_on_a_node_with_an_address() {
 }
 
 #[tokio::test]
-async fn people_hear_how_a_pod_came_to_run() {
+async fn events_record_how_a_pod_is_started() {
     let living = quick().await;
     let failing = json!({"nodeSelector": {"no": "where"}});
     living.create(&PODS, "default", pod("nowhere", failing, &Script::default())).await;
     living.create(&PODS, "default", pod("web", json!({}), &Script::default())).await;
-    for (pod, reason, severity, message) in [
+    for (pod, reason, event_type, message) in [
         ("nowhere", "FailedScheduling", "Warning", "nodes are available"),
         ("web", "Scheduled", "Normal", "Successfully assigned default/web to node-"),
         ("web", "Pulling", "Normal", "Pulling image \"nginx:1.27\""),
@@ -73,13 +73,13 @@ async fn people_hear_how_a_pod_came_to_run() {
         ("web", "Created", "Normal", "Container created"),
         ("web", "Started", "Normal", "Container started"),
     ] {
-        let is_told = |event: &Value| {
+        let matches = |event: &Value| {
             event["involvedObject"]["name"] == pod
                 && event["reason"] == reason
-                && event["type"] == severity
+                && event["type"] == event_type
                 && event["message"].as_str().is_some_and(|text| text.contains(message))
         };
-        living.until_all(&EVENTS, |events| events.iter().any(|(_, event)| is_told(event))).await;
+        living.until_all(&EVENTS, |events| events.iter().any(|(_, event)| matches(event))).await;
     }
     living.delete(&PODS, "default", "web", &DeleteOptions::default()).await;
     living
@@ -91,7 +91,7 @@ async fn people_hear_how_a_pod_came_to_run() {
 }
 
 #[tokio::test]
-async fn init_containers_come_first_and_gates_hold_readiness() {
+async fn init_containers_run_first_and_gates_delay_readiness() {
     let living = quick().await;
     let spec = json!({
         "initContainers": [
@@ -122,7 +122,7 @@ async fn init_containers_come_first_and_gates_hold_readiness() {
 }
 
 #[tokio::test]
-async fn a_deleted_pod_ends_before_it_goes_and_its_address_is_free_again() {
+async fn a_deleted_pod_is_stopped_before_it_is_removed() {
     let living = quick().await;
     living.create(&PODS, "default", pod("web", json!({}), &Script::default())).await;
     living.until(&PODS, "default", "web", is_ready).await;
@@ -136,7 +136,7 @@ async fn a_deleted_pod_ends_before_it_goes_and_its_address_is_free_again() {
     living.delete(&PODS, "default", "stubborn", &options).await;
     living.until(&PODS, "default", "stubborn", |pod| pod.is_none()).await;
 
-    // Without waiting for anybody.
+    // With a grace period of 0 it is removed at once.
     living.create(&PODS, "default", pod("stubborn", json!({}), &stubborn)).await;
     living.until(&PODS, "default", "stubborn", is_ready).await;
     let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
@@ -146,7 +146,7 @@ async fn a_deleted_pod_ends_before_it_goes_and_its_address_is_free_again() {
 }
 
 #[tokio::test]
-async fn pods_of_a_job_do_their_work_and_end() {
+async fn pods_of_a_job_run_to_completion() {
     let living = quick().await;
     let mut job = pod("once", json!({"restartPolicy": "Never"}), &Script::default());
     job["metadata"]["ownerReferences"] = json!([{
@@ -171,14 +171,14 @@ async fn pods_of_a_job_do_their_work_and_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_pods_run_at_addresses_of_their_own_spread_over_the_nodes() {
+async fn a_thousand_pods_have_unique_addresses_and_are_spread_over_the_nodes() {
     const COUNT: usize = 1_000;
     let living = quick().await;
     for number in 0..COUNT {
         let pod = pod(&format!("web-{number}"), json!({}), &Script::default());
         living.create(&PODS, "default", pod).await;
     }
-    living.until_so_many(&PODS, COUNT, |pod| is_ready(Some(pod))).await;
+    living.until_count(&PODS, COUNT, |pod| is_ready(Some(pod))).await;
     let pods = living.list(&PODS, "default").await;
     let addresses: BTreeSet<&str> = pods.iter().filter_map(|pod| pod["status"]["podIP"].as_str()).collect();
     assert_eq!(addresses.len(), COUNT);

@@ -1,8 +1,8 @@
-//! Claims, volumes and volume attributes classes: deleted, they stay until nothing uses them, and no longer.
+//! Claims, volumes and volume attributes classes stay after deletion while something uses them.
 
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::DeleteOptions;
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{Living, NAMESPACES, NODES, Of, PODS, SERVICE_ACCOUNTS};
 use crate::pods::{is_ready, pod};
@@ -31,7 +31,7 @@ fn class(name: &str) -> Value {
     json!({"metadata": {"name": name}, "driverName": "disks.example.com", "parameters": {"iops": "1000"}})
 }
 
-/// A pod that mounts a claim on a node that nobody simulates.
+/// Returns a pod that mounts a claim on a node that is not simulated.
 fn mounting(name: &str, claim: &str) -> Value {
     let volumes = json!([{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]);
     pod(name, json!({"nodeName": "by-hand", "volumes": volumes}), &Script::default())
@@ -44,7 +44,7 @@ fn is_waiting(object: Option<&Value>) -> bool {
 }
 
 impl Living {
-    async fn delete_it(&self, of: &Of, namespace: &str, name: &str) {
+    async fn delete_object(&self, of: &Of, namespace: &str, name: &str) {
         self.delete(of, namespace, name, &DeleteOptions::default()).await;
     }
 
@@ -64,7 +64,7 @@ async fn an_unused_claim_volume_or_class_is_gone_after_its_deletion() {
         let created = living.create(of, namespace, object).await;
         let name = created["metadata"]["name"].as_str().unwrap();
         assert_eq!(created["metadata"]["finalizers"].as_array().unwrap().len(), 1, "{name} is protected");
-        living.delete_it(of, namespace, name).await;
+        living.delete_object(of, namespace, name).await;
         living.until_gone(of, namespace, name).await;
     }
     living.stop().await;
@@ -80,11 +80,11 @@ async fn a_claim_stays_until_the_last_pod_that_mounts_it_is_gone() {
     for name in ["db-0", "db-1"] {
         living.create(&PODS, "default", mounting(name, "data")).await;
     }
-    living.delete_it(&CLAIMS, "default", "data").await;
+    living.delete_object(&CLAIMS, "default", "data").await;
     let at_once = DeleteOptions { grace_period_seconds: Some(0), ..Default::default() };
     living.delete(&PODS, "default", "db-0", &at_once).await;
-    living.delete_it(&CLAIMS, "default", "spare").await;
-    living.until_gone(&CLAIMS, "default", "spare").await; // the controller has looked at both by now
+    living.delete_object(&CLAIMS, "default", "spare").await;
+    living.until_gone(&CLAIMS, "default", "spare").await; // the controller has processed both by now
     assert!(is_waiting(living.get(&CLAIMS, "default", "data").await.as_ref()), "db-1 mounts it");
 
     living.delete(&PODS, "default", "db-1", &at_once).await;
@@ -106,12 +106,12 @@ async fn a_volume_stays_while_it_is_bound_to_a_claim() {
 
     living.create(&VOLUMES, "", volume("spare")).await;
     for name in ["disk", "spare"] {
-        living.delete_it(&VOLUMES, "", name).await;
+        living.delete_object(&VOLUMES, "", name).await;
     }
     living.until_gone(&VOLUMES, "", "spare").await;
     assert!(is_waiting(living.get(&VOLUMES, "", "disk").await.as_ref()));
 
-    living.delete_it(&CLAIMS, "default", "data").await;
+    living.delete_object(&CLAIMS, "default", "data").await;
     living.until_gone(&VOLUMES, "", "disk").await;
     living.stop().await;
 }
@@ -130,21 +130,21 @@ async fn a_class_stays_while_a_claim_or_a_volume_names_it() {
     living.create(&VOLUMES, "", disk).await;
 
     for name in ["gold", "spare"] {
-        living.delete_it(&CLASSES, "", name).await;
+        living.delete_object(&CLASSES, "", name).await;
     }
     living.until_gone(&CLASSES, "", "spare").await;
-    living.delete_it(&CLAIMS, "default", "data").await;
+    living.delete_object(&CLAIMS, "default", "data").await;
     living.until_gone(&CLAIMS, "default", "data").await;
     assert!(is_waiting(living.get(&CLASSES, "", "gold").await.as_ref()), "the volume names it");
 
-    living.delete_it(&VOLUMES, "", "disk").await;
+    living.delete_object(&VOLUMES, "", "disk").await;
     living.until_gone(&CLASSES, "", "gold").await;
     living.stop().await;
 }
 
 #[tokio::test]
 async fn a_namespace_goes_with_its_claims_and_the_pods_that_mount_them() {
-    let living = Living::with(Cluster::builder().pace(Pace::instant())).await;
+    let living = Living::with(Cluster::builder().timings(Timings::instant())).await;
     living.namespace("shop").await;
     living.until(&SERVICE_ACCOUNTS, "shop", "default", |account| account.is_some()).await;
     for name in ["data", "logs"] {
@@ -153,7 +153,7 @@ async fn a_namespace_goes_with_its_claims_and_the_pods_that_mount_them() {
     let volumes = json!([{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]);
     living.create(&PODS, "shop", pod("db", json!({"volumes": volumes}), &Script::default())).await;
     living.until(&PODS, "shop", "db", is_ready).await;
-    living.delete_it(&NAMESPACES, "", "shop").await;
+    living.delete_object(&NAMESPACES, "", "shop").await;
     living.until_gone(&NAMESPACES, "", "shop").await;
     assert_eq!(living.list(&CLAIMS, "shop").await, Vec::<Value>::new());
     living.stop().await;
@@ -176,16 +176,16 @@ async fn a_protection_that_is_removed_by_hand_is_added_again() {
 
 #[tokio::test]
 async fn without_the_controllers_deleted_objects_wait() {
-    let living = Living::with(Cluster::builder().nodes_only().pace(Pace::instant())).await;
+    let living = Living::with(Cluster::builder().nodes_only().timings(Timings::instant())).await;
     for (of, namespace, object) in [
         (&CLAIMS, "default", claim("data", json!({}))),
         (&VOLUMES, "", volume("disk")),
         (&CLASSES, "", class("gold")),
     ] {
         let created = living.create(of, namespace, object).await;
-        living.delete_it(of, namespace, created["metadata"]["name"].as_str().unwrap()).await;
+        living.delete_object(of, namespace, created["metadata"]["name"].as_str().unwrap()).await;
     }
-    // The nodes do run here: once one of them is ready, controllers would have had their turn, too.
+    // Once a node is ready, controllers would have had time to act too.
     living.until(&NODES, "", "node-1", is_ready).await;
     for (of, namespace, name) in
         [(&CLAIMS, "default", "data"), (&VOLUMES, "", "disk"), (&CLASSES, "", "gold")]

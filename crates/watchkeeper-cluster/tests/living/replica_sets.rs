@@ -1,4 +1,4 @@
-//! What replica sets make of pods.
+//! Replica sets and their pods.
 
 use serde_json::{Value, json};
 use watchkeeper_cache::delta::Delta;
@@ -18,7 +18,7 @@ fn web(replicas: i32, template: &Value) -> Value {
     })
 }
 
-/// The status, less its conditions.
+/// Waits for a status, apart from its conditions.
 async fn until_status(living: &Living, expected: Value) {
     let is_so = |set: Option<&Value>| {
         let mut status = set.map(|set| set["status"].clone()).unwrap_or_default();
@@ -35,7 +35,7 @@ async fn scale(living: &Living, replicas: i32) {
 }
 
 #[tokio::test]
-async fn there_are_as_many_pods_as_are_wanted() {
+async fn the_desired_number_of_pods_exists() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let set = living.create(&REPLICA_SETS, SHOP, web(3, &template("web", "web:1"))).await;
@@ -54,7 +54,7 @@ async fn there_are_as_many_pods_as_are_wanted() {
 
     let first: Vec<&str> = pods.iter().map(name).collect();
     for pod in &pods {
-        living.say_ready(pod, true).await;
+        living.set_ready(pod, true).await;
     }
     let mut ready = counted(1, 3);
     ready["readyReplicas"] = 3.into();
@@ -63,7 +63,7 @@ async fn there_are_as_many_pods_as_are_wanted() {
     scale(&living, 5).await;
     living.until_pods(SHOP, |pods| pods.len() == 5).await;
 
-    // Those that do not serve go first, and they alone.
+    // Pods that are not ready go first, and only they.
     scale(&living, 3).await;
     ready["observedGeneration"] = 3.into();
     until_status(&living, ready).await;
@@ -76,26 +76,26 @@ async fn there_are_as_many_pods_as_are_wanted() {
 }
 
 #[tokio::test]
-async fn what_is_lost_is_replaced() {
+async fn failed_and_deleted_pods_are_replaced() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
-    // On a node, so that they take their time to end.
+    // On a node, so that their deletion takes time.
     let mut on_a_node = template("web", "web:1");
     on_a_node["spec"]["nodeName"] = "elsewhere".into();
     living.create(&REPLICA_SETS, SHOP, web(2, &on_a_node)).await;
     living.until_pods(SHOP, |pods| pods.len() == 2).await;
     let first = living.list(&PODS, SHOP).await;
 
-    // One fails: it stays and does not count.
-    living.say(&first[0], json!({"phase": "Failed"})).await;
+    // A failed pod stays and does not count.
+    living.set_status(&first[0], json!({"phase": "Failed"})).await;
     living.until_pods(SHOP, |pods| pods.len() == 3).await;
-    // Another is asked to go: it is replaced at once, and counted as long as it is there.
+    // A deleted pod is replaced at once, and counted as terminating while it exists.
     living.delete(&PODS, SHOP, name(&first[1]), &Default::default()).await;
     living.until_pods(SHOP, |pods| pods.len() == 4).await;
     let mut expected =
         json!({"replicas": 2, "fullyLabeledReplicas": 2, "terminatingReplicas": 1, "observedGeneration": 1});
     until_status(&living, expected.clone()).await;
-    living.end(&first[1]).await;
+    living.remove(&first[1]).await;
     expected["terminatingReplicas"] = 0.into();
     until_status(&living, expected).await;
     assert_eq!(living.list(&PODS, SHOP).await.len(), 3);
@@ -103,7 +103,7 @@ async fn what_is_lost_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_pod_without_owner_is_adopted_and_one_that_is_not_selected_any_more_is_released() {
+async fn matching_pods_are_adopted_and_others_released() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let mut pod = template("web", "web:0");
@@ -118,7 +118,7 @@ async fn a_pod_without_owner_is_adopted_and_one_that_is_not_selected_any_more_is
     living.until(&PODS, SHOP, "orphan", |pod| pod.is_some_and(is_free)).await;
     living.until_pods(SHOP, |pods| pods.iter().filter(|pod| is_child_of(pod, &set)).count() == 2).await;
 
-    // Another that comes while there are enough is adopted, and then one of them is too many.
+    // A matching pod is adopted although there are enough, and then one is surplus.
     pod["metadata"]["name"] = "late".into();
     living.create(&PODS, SHOP, pod).await;
     living
@@ -131,7 +131,7 @@ async fn a_pod_without_owner_is_adopted_and_one_that_is_not_selected_any_more_is
 }
 
 #[tokio::test]
-async fn many_pods_are_created_once_each() {
+async fn many_pods_are_created_exactly_once() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     living.until_pods(SHOP, |pods| pods.is_empty()).await;
@@ -149,14 +149,14 @@ async fn many_pods_are_created_once_each() {
             RawEvent::Event(Delta::Deleted { .. }) => went += 1,
             _ => {}
         }
-        assert!(came <= 100 && went <= 60, "{came} came and {went} went");
+        assert!(came <= 100 && went <= 60, "{came} created, {went} deleted");
     }
     assert_eq!(living.list(&PODS, SHOP).await.len(), 40);
     living.stop().await;
 }
 
 #[tokio::test]
-async fn a_pod_counts_once_it_has_served_for_long_enough() {
+async fn a_pod_is_available_after_min_ready_seconds() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let mut set = web(1, &template("web", "web:1"));
@@ -167,7 +167,7 @@ async fn a_pod_counts_once_it_has_served_for_long_enough() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     let now = watchkeeper_core::Timestamp { seconds: now.as_secs().try_into().unwrap(), nanos: 0 };
     let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": now.to_string()});
-    living.say(pod, json!({"phase": "Running", "conditions": [ready]})).await;
+    living.set_status(pod, json!({"phase": "Running", "conditions": [ready]})).await;
     let status = |ready: i64, available: i64| {
         move |set: Option<&Value>| {
             let status = &set.unwrap()["status"];
@@ -180,7 +180,7 @@ async fn a_pod_counts_once_it_has_served_for_long_enough() {
 }
 
 #[tokio::test]
-async fn a_failure_is_told_until_it_is_over() {
+async fn a_failure_condition_lasts_until_it_is_resolved() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let mut missing = template("web", "web:1");
@@ -206,7 +206,7 @@ async fn a_failure_is_told_until_it_is_over() {
 }
 
 #[tokio::test]
-async fn for_a_set_that_is_going_nothing_is_done_but_counted() {
+async fn a_terminating_replica_set_only_updates_its_status() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     let mut set = web(2, &template("web", "web:1"));
@@ -217,7 +217,7 @@ async fn for_a_set_that_is_going_nothing_is_done_but_counted() {
         .await;
     living.delete(&REPLICA_SETS, SHOP, "web", &Default::default()).await;
     let pods = living.list(&PODS, SHOP).await;
-    living.end(&pods[0]).await;
+    living.remove(&pods[0]).await;
     living
         .until(&REPLICA_SETS, SHOP, "web", |set| set.is_some_and(|set| set["status"]["replicas"] == 1))
         .await;

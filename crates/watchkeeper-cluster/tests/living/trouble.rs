@@ -1,27 +1,27 @@
-//! What goes wrong because it was told to, and what a cluster makes of it.
+//! Simulated failures of containers and nodes.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use watchkeeper_cluster::{Cluster, Pace, Script};
+use watchkeeper_cluster::{Cluster, Script, Timings};
 
 use crate::living::{Living, NODES, PODS};
 use crate::pods::{is_ready, pod};
 
-/// A second of Kubernetes is a millisecond.
+/// Starts a cluster in which a simulated second takes a millisecond.
 async fn hurried() -> Living {
-    let mut pace = Pace::instant();
-    pace.second = Duration::from_millis(1);
-    Living::with(Cluster::builder().pace(pace)).await
+    let mut timings = Timings::instant();
+    timings.second = Duration::from_millis(1);
+    Living::with(Cluster::builder().timings(timings)).await
 }
 
-/// A cluster of one node, which is missed after two seconds.
+/// Starts a cluster with one node, which is lost after two seconds without a heartbeat.
 async fn missed(second: Duration) -> Living {
-    let mut pace = Pace::instant();
-    pace.second = second;
-    pace.heartbeat = Duration::from_millis(200);
-    pace.lost_after = Duration::from_secs(2);
-    Living::with(Cluster::builder().nodes(1).pace(pace)).await
+    let mut timings = Timings::instant();
+    timings.second = second;
+    timings.heartbeat = Duration::from_millis(200);
+    timings.lost_after = Duration::from_secs(2);
+    Living::with(Cluster::builder().nodes(1).timings(timings)).await
 }
 
 fn container(pod: Option<&Value>) -> &Value {
@@ -40,7 +40,7 @@ fn taints(node: Option<&Value>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_container_that_crashes_comes_again_ever_later() {
+async fn a_crashing_container_is_restarted_with_backoff() {
     let living = hurried().await;
     let crashing = Script::default().exit_code(2);
     living.create(&PODS, "default", pod("crashing", json!({}), &crashing)).await;
@@ -60,7 +60,7 @@ async fn a_container_that_crashes_comes_again_ever_later() {
 }
 
 #[tokio::test]
-async fn an_image_that_cannot_be_pulled_is_waited_for_until_it_is_another() {
+async fn a_failed_image_pull_is_retried_until_the_image_changes() {
     let living = hurried().await;
     let containers = json!([{"name": "app", "image": "registry.invalid/app:1"}]);
     living.create(&PODS, "default", pod("web", json!({"containers": containers}), &Script::default())).await;
@@ -82,7 +82,7 @@ async fn an_image_that_cannot_be_pulled_is_waited_for_until_it_is_another() {
 }
 
 #[tokio::test]
-async fn what_is_told_to_be_slow_or_never_ready_is() {
+async fn scripts_delay_or_prevent_readiness() {
     let living = hurried().await;
     let never = Script::default().never_ready();
     let late =
@@ -98,7 +98,7 @@ async fn what_is_told_to_be_slow_or_never_ready_is() {
 }
 
 #[tokio::test]
-async fn a_node_that_returns_finds_its_pods_where_they_were() {
+async fn a_recovered_node_keeps_its_pods() {
     let living = missed(Duration::from_secs(1)).await;
     living.create(&PODS, "default", pod("web", json!({}), &Script::default())).await;
     living.until(&PODS, "default", "web", is_ready).await;
@@ -115,8 +115,8 @@ async fn a_node_that_returns_finds_its_pods_where_they_were() {
         .await;
     living.until(&PODS, "default", "web", |pod| pod.is_some() && !is_ready(pod)).await;
     living.cluster.restore_node("node-1").unwrap();
-    let is_well = |node: Option<&Value>| node_ready(node)["status"] == "True" && taints(node).is_empty();
-    living.until(&NODES, "", "node-1", is_well).await;
+    let is_healthy = |node: Option<&Value>| node_ready(node)["status"] == "True" && taints(node).is_empty();
+    living.until(&NODES, "", "node-1", is_healthy).await;
     living.until(&PODS, "default", "web", is_ready).await;
     let pod = living.get(&PODS, "default", "web").await.unwrap();
     assert_eq!(container(Some(&pod))["restartCount"], 0);
@@ -125,8 +125,8 @@ async fn a_node_that_returns_finds_its_pods_where_they_were() {
 }
 
 #[tokio::test]
-async fn pods_of_a_node_that_stays_away_are_asked_to_go() {
-    let living = missed(Duration::from_millis(2)).await; // they stay for 300 seconds, which is less than one
+async fn pods_of_a_lost_node_are_evicted() {
+    let living = missed(Duration::from_millis(2)).await; // the toleration of 300 seconds takes 0.6 s
     living.create(&PODS, "default", pod("web", json!({}), &Script::default())).await;
     living.until(&PODS, "default", "web", is_ready).await;
     living.cluster.lose_node("node-1").unwrap();
@@ -137,7 +137,7 @@ async fn pods_of_a_node_that_stays_away_are_asked_to_go() {
                 && conditions.iter().any(|it| it["reason"] == "DeletionByTaintManager")
         })
     };
-    // Nobody ends it there, so it does not go.
+    // Its kubelet is down, so the pod is not removed.
     living.until(&PODS, "default", "web", is_going).await;
     living.cluster.restore_node("node-1").unwrap();
     living.until(&PODS, "default", "web", |pod| pod.is_none()).await;
@@ -145,7 +145,7 @@ async fn pods_of_a_node_that_stays_away_are_asked_to_go() {
 }
 
 #[tokio::test]
-async fn pods_of_a_node_that_is_gone_go_too() {
+async fn pods_of_a_deleted_node_are_deleted() {
     let living = hurried().await;
     let there = json!({"nodeSelector": {"kubernetes.io/hostname": "node-2"}});
     living.create(&PODS, "default", pod("web", there, &Script::default())).await;

@@ -1,4 +1,4 @@
-//! The clock of events: the time of day, as the runtime's own clock goes.
+//! Clock: wall-clock time that advances with tokio's clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,17 +7,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use watchkeeper_core::Timestamp;
 
-/// Goes with the clock of the runtime, so that tests can have it stand still. Clones are the same clock.
+/// A wall clock driven by [`tokio::time::Instant`], so that tests can pause it. Clones share their state.
 #[derive(Debug, Clone)]
 pub(super) struct Clock {
     begun: Instant,
-    /// In nanoseconds since 1970.
+    /// Wall-clock time at `begun`, in nanoseconds since 1970.
     begun_at: u64,
-    /// The last moment that was given out.
+    /// The last moment returned.
     last: Arc<AtomicU64>,
 }
 
-/// A moment that no other of the same clock is equal to, in nanoseconds since 1970.
+/// A moment in nanoseconds since 1970, unique per clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment(pub(super) u64);
 
@@ -28,15 +28,12 @@ impl Clock {
         Self { begun: Instant::now(), begun_at, last: Arc::default() }
     }
 
-    /// Now, or a nanosecond after what was now last.
+    /// Returns the current moment, or one nanosecond after the last one returned if that is later.
     pub(super) fn now(&self) -> Moment {
         let elapsed = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let now = self.begun_at.saturating_add(elapsed);
         let last = self.last.fetch_max(now, Ordering::Relaxed);
-        match last < now {
-            true => Moment(now),
-            false => Moment(self.last.fetch_add(1, Ordering::Relaxed) + 1),
-        }
+        if last < now { Moment(now) } else { Moment(self.last.fetch_add(1, Ordering::Relaxed) + 1) }
     }
 }
 
@@ -53,7 +50,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn no_two_moments_are_equal_although_time_stands_still() {
+    async fn moments_are_unique_even_while_the_clock_is_paused() {
         let clock = Clock::new();
         let moments: Vec<_> = (0..100).map(|_| clock.clone().now()).collect();
         assert!(moments.windows(2).all(|pair| pair[0] < pair[1]));

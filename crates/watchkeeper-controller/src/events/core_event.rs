@@ -1,26 +1,26 @@
-//! An event of `v1`.
+//! Events of the `v1` API.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use watchkeeper_core::Timestamp;
 
-use super::occurrence::{Recorded, Severity, event_name};
+use super::event::{EventType, Recorded, event_name};
 use super::reference::Reference;
 
-/// An event as `v1` has it.
+/// A `v1` event.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CoreEvent {
     pub(super) name: String,
     pub(super) annotations: BTreeMap<String, String>,
     pub(super) involved: Reference,
-    pub(super) severity: Severity,
+    pub(super) event_type: EventType,
     pub(super) reason: String,
     pub(super) message: String,
     pub(super) component: String,
     pub(super) host: String,
-    /// Whether who reports is said besides who the source is.
-    pub(super) says_reporter: bool,
+    /// Whether to set `reportingComponent` and `reportingInstance` besides `source`.
+    pub(super) sets_reporter: bool,
     pub(super) first: Timestamp,
     pub(super) last: Timestamp,
     pub(super) count: u32,
@@ -28,17 +28,17 @@ pub(super) struct CoreEvent {
 
 impl CoreEvent {
     pub(super) fn new(recorded: &Recorded) -> Self {
-        let (occurrence, at) = (&recorded.occurrence, recorded.at.timestamp());
+        let (event, at) = (&recorded.event, recorded.at.timestamp());
         Self {
             name: event_name(&recorded.regarding.name, recorded.at),
-            annotations: occurrence.annotations.clone(),
+            annotations: event.annotations.clone(),
             involved: recorded.regarding.clone(),
-            severity: occurrence.severity,
-            reason: occurrence.reason.clone(),
-            message: occurrence.message.clone(),
+            event_type: event.event_type,
+            reason: event.reason.clone(),
+            message: event.message.clone(),
             component: recorded.source.component.clone(),
             host: recorded.source.host.clone(),
-            says_reporter: true,
+            sets_reporter: true,
             first: at,
             last: at,
             count: 1,
@@ -59,7 +59,7 @@ impl CoreEvent {
         let source: Map<_, _> =
             source.map(|(name, value)| (name.to_owned(), value.as_str().into())).collect();
         let (reporter, instance) =
-            if self.says_reporter { (self.component.as_str(), self.host.as_str()) } else { ("", "") };
+            if self.sets_reporter { (self.component.as_str(), self.host.as_str()) } else { ("", "") };
         json!({
             "apiVersion": "v1",
             "kind": "Event",
@@ -71,13 +71,13 @@ impl CoreEvent {
             "firstTimestamp": self.first.to_string(),
             "lastTimestamp": self.last.to_string(),
             "count": self.count,
-            "type": self.severity.as_str(),
+            "type": self.event_type.as_str(),
             "reportingComponent": reporter,
             "reportingInstance": instance,
         })
     }
 
-    /// What changes when it happens once more.
+    /// Returns the patch that counts one more occurrence.
     pub(super) fn patch(&self) -> Value {
         let mut patch = json!({"count": self.count, "lastTimestamp": self.last.to_string()});
         if !self.message.is_empty() {

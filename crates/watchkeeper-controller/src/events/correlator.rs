@@ -1,9 +1,10 @@
-//! The correlator: which events of `v1` are one, and which are too many (V2).
+//! Correlator: aggregation, deduplication and rate limiting of `v1` events (`events.V2`), as client-go's
+//! `EventCorrelator`.
 //!
-//! - Combining: ten messages of one reason, of which no two follow each other by more than ten minutes, become one
-//!   event, with the newest message.
-//! - Counting: what was written already is counted, not written again.
-//! - Sparing: of one source and object, 25 events of a type are let through, and one more every five minutes.
+//! - Aggregation: from the tenth distinct message of one reason on, with at most ten minutes between
+//!   consecutive ones, events are combined into one with the newest message.
+//! - Deduplication: an event that was already written has its count increased.
+//! - Rate limiting: per source, object and type, a burst of 25 events passes, then one every five minutes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,20 +15,20 @@ use watchkeeper_workqueue::limit::Bucket;
 
 use super::clock::Moment;
 use super::core_event::CoreEvent;
-use super::occurrence::event_name;
+use super::event::event_name;
 use super::recent::Recent;
 
-/// How much each of the three remembers.
+/// Capacity of each of the three caches.
 const REMEMBERED: usize = 4096;
-/// So many messages of one reason are combined.
+/// Number of distinct messages of one reason from which events are combined.
 const COMBINED: usize = 10;
-/// After so long without one, the next is a first one again.
+/// A longer gap between two messages starts the aggregation anew.
 const INTERVAL: Duration = Duration::from_secs(600);
 const BURST: u32 = 25;
 const REFILL: Duration = Duration::from_secs(300);
 const PREFIX: &str = "(combined from similar events): ";
 
-/// Whose budget an event counts against.
+/// Returns the rate limiting bucket of an event.
 pub(super) type SpamKey = dyn Fn(&CoreEvent) -> String + Send + Sync;
 
 pub(super) struct Correlator {
@@ -37,23 +38,23 @@ pub(super) struct Correlator {
     spam_key: Box<SpamKey>,
 }
 
-/// Messages of one reason, oldest first.
+/// Recent distinct messages of one reason, oldest first.
 struct Similar {
     messages: VecDeque<String>,
     last: Instant,
 }
 
-/// What was written.
+/// The event on the server that further occurrences increase.
 struct Counted {
     name: String,
     first: Timestamp,
     count: u32,
 }
 
-/// An event that is to be written, or its count if that is more than one.
+/// An event to create, or to patch if its count is greater than one.
 #[derive(Debug)]
 pub(super) struct Correlated {
-    /// For [`Correlator::written`].
+    /// The key for [`Correlator::written`].
     pub(super) key: String,
     pub(super) event: CoreEvent,
 }
@@ -64,18 +65,18 @@ impl Correlator {
             similar: Recent::new(REMEMBERED),
             counted: Recent::new(REMEMBERED),
             budgets: Recent::new(REMEMBERED),
-            spam_key: spam_key.unwrap_or_else(|| Box::new(spam_key_of)),
+            spam_key: spam_key.unwrap_or_else(|| Box::new(default_spam_key)),
         }
     }
 
-    /// Takes an event in, at a moment by both clocks. `None` if it is one too many.
+    /// Correlates an event, at the given time by both clocks. Returns `None` if it is over the rate limit.
     pub(super) fn correlate(&mut self, event: CoreEvent, now: Instant, at: Moment) -> Option<Correlated> {
         let (key, event) = self.combine(event, now, at);
         let event = self.count(&key, event);
         (!self.is_spam(&event, now)).then_some(Correlated { key, event })
     }
 
-    /// An event was written, and this is how the server has it.
+    /// Records an event's name and count as the server returned them.
     pub(super) fn written(&mut self, key: &str, name: &str, count: u32) {
         if let Some(counted) = self.counted.get_mut(&key.to_owned()) {
             name.clone_into(&mut counted.name);
@@ -83,7 +84,7 @@ impl Correlator {
         }
     }
 
-    /// The event, or what it is combined to, and what that counts as.
+    /// Returns the event, or its aggregate, with the key under which occurrences are counted.
     fn combine(&mut self, event: CoreEvent, now: Instant, at: Moment) -> (String, CoreEvent) {
         let key = similar_key(&event);
         let known = self.similar.get_mut(&key).filter(|known| now - known.last <= INTERVAL);
@@ -96,7 +97,7 @@ impl Correlator {
                 self.similar.put(key.clone(), Similar { messages: VecDeque::new(), last: now });
                 match self.similar.get_mut(&key) {
                     Some(known) => &mut known.messages,
-                    None => return (event_key(&event), event), // cannot be: it was put there
+                    None => return (event_key(&event), event), // unreachable: just inserted
                 }
             }
         };
@@ -106,12 +107,12 @@ impl Correlator {
         if messages.len() < COMBINED {
             return (event_key(&event), event);
         }
-        messages.pop_front(); // it does not grow any more
+        messages.pop_front(); // keeps the list at its capacity
         let combined = CoreEvent {
             name: event_name(&event.involved.name, at),
             annotations: Default::default(),
             message: format!("{PREFIX}{}", event.message),
-            says_reporter: false,
+            sets_reporter: false,
             first: at.timestamp(),
             last: at.timestamp(),
             ..event
@@ -119,7 +120,7 @@ impl Correlator {
         (key, combined)
     }
 
-    /// The event, as one more of what was written already.
+    /// Adds the event to the count of the occurrences already written.
     fn count(&mut self, key: &str, mut event: CoreEvent) -> CoreEvent {
         let key = key.to_owned();
         if let Some(counted) = self.counted.get_mut(&key) {
@@ -144,8 +145,8 @@ impl Correlator {
     }
 }
 
-/// Who says it of which object, and how urgently.
-fn about(event: &CoreEvent) -> [&str; 8] {
+/// The fields by which events are grouped: source, object and type.
+fn group_fields(event: &CoreEvent) -> [&str; 8] {
     let involved = &event.involved;
     [
         &event.component,
@@ -155,16 +156,16 @@ fn about(event: &CoreEvent) -> [&str; 8] {
         &involved.name,
         &involved.uid,
         &involved.api_version,
-        event.severity.as_str(),
+        event.event_type.as_str(),
     ]
 }
 
-fn spam_key_of(event: &CoreEvent) -> String {
-    about(event).join("\0")
+fn default_spam_key(event: &CoreEvent) -> String {
+    group_fields(event).join("\0")
 }
 
 fn similar_key(event: &CoreEvent) -> String {
-    format!("{}\0{}", about(event).join("\0"), event.reason)
+    format!("{}\0{}", group_fields(event).join("\0"), event.reason)
 }
 
 fn event_key(event: &CoreEvent) -> String {

@@ -1,29 +1,29 @@
-//! What recorders and writers count.
+//! Metrics of recorders and writers.
 
 use std::sync::{Arc, OnceLock};
 
 use watchkeeper_metrics::{Counter, Family, RegisterError, Registry};
 
-/// The numbers of one recorder and its writer, if somebody wants them. Clones are the same.
+/// The event counter, once it is registered. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counts {
     counts: Arc<OnceLock<(String, Family<Counter, 2>)>>,
 }
 
-/// What became of an event.
+/// The outcome of an event, the `result` label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Result {
-    /// It is on the server, or counts there.
+    /// Created on the server, or added to a count there.
     Written,
-    /// It counts here, and will on the server.
+    /// Counted here; the server gets the count with the next refresh.
     Counted,
-    /// There was no room for it.
+    /// Dropped because the queue was full.
     Dropped,
-    /// It was one too many of its object.
+    /// Over the rate limit of its object.
     Spared,
-    /// The server does not want it.
+    /// Rejected by the server.
     Refused,
-    /// It was tried too often, or there was no time left.
+    /// Out of attempts, or out of time at shutdown.
     GivenUp,
 }
 
@@ -31,10 +31,10 @@ impl Counts {
     pub(super) fn register(&self, registry: &Registry, name: &str) -> std::result::Result<(), RegisterError> {
         let family = registry.counter(
             "event_recorder_events_total",
-            "Events that were recorded, by what became of them.",
+            "Total number of recorded events per recorder and result.",
             ["name", "result"],
         )?;
-        let _ = self.counts.set((name.to_owned(), family)); // the first registry counts
+        let _ = self.counts.set((name.to_owned(), family)); // the first registry wins
         Ok(())
     }
 

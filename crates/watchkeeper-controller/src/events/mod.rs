@@ -1,36 +1,39 @@
-//! Events: what happens to objects, told to people on the server.
+//! Events: publish what happens to an object as Kubernetes `Event`s.
 //!
-//! From: [recorders](Recorder), which anybody may have and which never wait.
-//! To:   `Event` objects of `v1` or of `events.k8s.io/v1`, by an [`EventWriter`] that runs beside the controllers.
+//! Input: [recorders](EventRecorder), which can be cloned freely and never block.
+//! Output: `Event` objects of `v1` or `events.k8s.io/v1`, written by an [`EventWriter`] that runs beside the
+//! controllers.
 //!
-//! - V1: who records waits for nobody: 1000 events wait to be written, and more are dropped, counted and logged.
-//! - V2: what happens again and again is one object that counts. In `v1`, ten messages of one reason within ten
-//!   minutes are combined, and of one object's events 25 are written at once and then one in five minutes. In
-//!   `events.k8s.io/v1`, the second begins a series, which is written again every half hour and when it has had no
-//!   more for six minutes.
-//! - V3: what the server refuses is not tried again; what does not reach it is, twelve times, every ten seconds.
-//! - V4: when it is told to stop, a writer writes what waits, once each, and no longer than
-//!   [so long](EventWriter::flush_within).
+//! Invariants:
+//! - `events.V1`: recording never blocks. The queue holds 1000 events; more are dropped, counted and logged.
+//! - `events.V2`: repeated events become one object with a count. In `v1`, ten messages of one reason within
+//!   ten minutes are combined, and each object gets a burst of 25 events, then one per five minutes. In
+//!   `events.k8s.io/v1`, the second event starts a series, which is written every 30 minutes and after
+//!   six minutes without an occurrence.
+//! - `events.V3`: an event that the server rejects is not retried; one that does not reach the server is
+//!   attempted twelve times, ten seconds apart.
+//! - `events.V4`: on shutdown a writer writes the queued events, one attempt each, for at most
+//!   [`flush_within`](EventWriter::flush_within).
 //!
 //! ```no_run
 //! # async fn example(
 //! #     client: watchkeeper_client::Client, factory: watchkeeper_cache::InformerFactory,
 //! #     shops: watchkeeper_cache::Informer,
 //! # ) -> Result<(), Box<dyn std::error::Error>> {
-//! use watchkeeper_controller::events::{Occurrence, Recorder, Reference};
-//! use watchkeeper_controller::{Action, Controller, Failure, Manager, Request};
+//! use std::sync::Arc;
 //!
-//! let (recorder, writer) = Recorder::for_server(&client, "shops-controller").await;
+//! use serde_json::Value;
+//! use watchkeeper_controller::events::{Event, EventRecorder, Reference};
+//! use watchkeeper_controller::{Action, Controller, Manager};
+//!
+//! let (recorder, writer) = EventRecorder::for_server(&client, "shops-controller").await;
 //! let mut manager = Manager::new(&factory);
 //! manager.spawn("events", |stop| async move { Ok(writer.run(stop).await) });
-//! let informer = shops.clone();
-//! manager.add(Controller::new("shops", &shops), move |request: Request| {
-//!     if let Some(shop) = informer.store().snapshot().get(request.key()) {
-//!         let shop = Reference::of(informer.kind().name(), &shop.head);
-//!         recorder.record(&shop, Occurrence::normal("Opened", "the shop is open").action("Opening"));
-//!     }
-//!     async { Ok::<_, Failure>(Action::Done) }
-//! });
+//! manager.add(Controller::new("shops", &shops), |shop: Arc<Value>, recorder: Arc<EventRecorder>| async move {
+//!     let event = Event::normal("Opened", "shop is open").action("Opening");
+//!     recorder.record(&Reference::of_object(&*shop)?, event);
+//!     Ok(Action::await_change())
+//! }, Arc::new(recorder));
 //! manager.run().await?;
 //! # Ok(())
 //! # }
@@ -39,8 +42,8 @@
 mod clock;
 mod core_event;
 mod correlator;
+mod event;
 mod metrics;
-mod occurrence;
 mod recent;
 mod recorder;
 mod reference;
@@ -48,8 +51,8 @@ mod series;
 mod sink;
 mod writer;
 
-pub use occurrence::{Occurrence, Severity};
-pub use recorder::{EventApi, Recorder};
+pub use event::{Event, EventType};
+pub use recorder::{EventApi, EventRecorder};
 pub use reference::{NotReferable, Reference};
 pub use sink::{EventSink, ServerSink, WriteError};
 pub use writer::EventWriter;

@@ -1,24 +1,24 @@
-//! Recent: what was used last, and no more than so many.
+//! LRU cache of a fixed capacity.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-/// A map that forgets what was not used for the longest time when it would grow beyond its size.
+/// A map that evicts the least recently used entry when it is full.
 #[derive(Debug)]
 pub(super) struct Recent<K, V> {
-    most: usize,
+    capacity: usize,
     uses: u64,
     values: HashMap<K, (u64, V)>,
-    /// By when each was used last. Has exactly the keys of `values`.
+    /// Keys by time of last use. Holds exactly the keys of `values`.
     by_use: BTreeMap<u64, K>,
 }
 
 impl<K: Hash + Eq + Clone, V> Recent<K, V> {
-    pub(super) fn new(most: usize) -> Self {
-        Self { most: most.max(1), uses: 0, values: HashMap::new(), by_use: BTreeMap::new() }
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { capacity: capacity.max(1), uses: 0, values: HashMap::new(), by_use: BTreeMap::new() }
     }
 
-    /// What there is under a key, which is used by this.
+    /// Returns the value of a key and marks it as used.
     pub(super) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         let (used, value) = self.values.get_mut(key)?;
         self.uses += 1;
@@ -28,14 +28,14 @@ impl<K: Hash + Eq + Clone, V> Recent<K, V> {
         Some(value)
     }
 
-    /// Puts a value under a key. If that was one too many, what was not used for the longest time is returned.
+    /// Inserts a value, and returns the evicted entry if the cache was full.
     pub(super) fn put(&mut self, key: K, value: V) -> Option<(K, V)> {
         self.uses += 1;
         self.by_use.insert(self.uses, key.clone());
         if let Some((used, _)) = self.values.insert(key, (self.uses, value)) {
             self.by_use.remove(&used);
         }
-        if self.values.len() <= self.most {
+        if self.values.len() <= self.capacity {
             return None;
         }
         let (_, oldest) = self.by_use.pop_first()?;
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_used_for_the_longest_time_goes_first() {
+    fn the_least_recently_used_entry_is_evicted() {
         let mut recent = Recent::new(3);
         assert!(["a", "b", "c"].iter().zip(1..).all(|(key, value)| recent.put(*key, value).is_none()));
         assert_eq!(recent.get_mut(&"a"), Some(&mut 1));

@@ -1,4 +1,4 @@
-//! Recorders: whom one tells.
+//! EventRecorder: queues events for a writer.
 
 use std::sync::Arc;
 
@@ -10,41 +10,42 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_core::GroupVersion;
 
 use super::clock::Clock;
+use super::event::{Event, Recorded, Source};
 use super::metrics::{Counts, Result};
-use super::occurrence::{Occurrence, Recorded, Source};
 use super::reference::Reference;
 use super::sink::{EventSink, ServerSink};
 use super::writer::EventWriter;
 
-/// So many events wait to be written (V1).
+/// Capacity of the queue (`events.V1`).
 const WAITING: usize = 1000;
 
-/// Which of the two kinds of events is written.
+/// The API group of the events to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventApi {
-    /// `v1`, which every server has.
+    /// `v1`, available on every server.
     Core,
     /// `events.k8s.io/v1`.
     Events,
 }
 
-/// Records what happens to objects. Clones are of the same recorder.
+/// Records events about objects on behalf of a component. Clones share the queue.
 #[derive(Debug, Clone)]
-pub struct Recorder {
+pub struct EventRecorder {
     source: Arc<Source>,
     clock: Clock,
     queues: Vec<Queue>,
 }
 
-/// The way to one writer.
+/// The queue of one writer.
 #[derive(Debug, Clone)]
 struct Queue {
     sender: mpsc::Sender<Recorded>,
     counts: Counts,
 }
 
-impl Recorder {
-    /// Of a component, by the newer API if the server has it. The writer has to be [run](EventWriter::run).
+impl EventRecorder {
+    /// Creates a recorder that uses `events.k8s.io/v1` if the server has it, and `v1` otherwise. Nothing is
+    /// written until the writer is [run](EventWriter::run).
     pub async fn for_server(client: &Client, component: &str) -> (Self, EventWriter<ServerSink>) {
         let events = GroupVersion { group: "events.k8s.io".to_owned(), version: "v1".to_owned() };
         let discovery = DiscoveryClient::new(client.rest(&events, Content::json()));
@@ -55,7 +56,8 @@ impl Recorder {
         Self::new(ServerSink::new(client, api), api, component)
     }
 
-    /// Of a component, to a sink that takes events of this kind. The writer has to be [run](EventWriter::run).
+    /// Creates a recorder that writes events of one API to a sink. Nothing is written until the writer is
+    /// [run](EventWriter::run).
     pub fn new<S: EventSink>(sink: S, api: EventApi, component: &str) -> (Self, EventWriter<S>) {
         let (sender, waiting) = mpsc::channel(WAITING);
         let (clock, counts) = (Clock::new(), Counts::default());
@@ -68,7 +70,7 @@ impl Recorder {
         (Self { source: Arc::new(source), clock, queues: vec![Queue { sender, counts }] }, writer)
     }
 
-    /// On this host. Unless said, `v1` events do not say where, and others have the name of this machine.
+    /// Sets the host. By default `v1` events have none, and others the name of this machine.
     #[must_use]
     pub fn host(mut self, host: &str) -> Self {
         let component = self.source.component.clone();
@@ -77,37 +79,46 @@ impl Recorder {
         self
     }
 
-    /// One that records to the writers of both, in the name of this one.
+    /// Returns a recorder that also sends events to the writers of `other`, under the name of this one.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.queues.extend(other.queues.iter().cloned());
         self
     }
 
-    /// Something has happened to an object. It is written when it is its turn; if too many wait it is dropped (V1).
-    pub fn record(&self, regarding: &Reference, occurrence: Occurrence) {
-        let Occurrence { severity, reason, message, .. } = &occurrence;
+    /// Queues an event about an object, and returns at once. The event is dropped if the queue is full
+    /// (`events.V1`).
+    pub fn record(&self, regarding: &Reference, event: Event) {
+        let Event { event_type, reason, message, .. } = &event;
         let (namespace, name) = (&regarding.namespace, &regarding.name);
-        tracing::debug!(kind = regarding.kind, namespace, name, ?severity, reason, message, "an event");
+        tracing::debug!(
+            kind = regarding.kind,
+            namespace,
+            name,
+            ?event_type,
+            reason,
+            message,
+            "recording event"
+        );
         let (regarding, source) = (regarding.clone(), self.source.clone());
-        let recorded = Recorded { regarding, occurrence, source, at: self.clock.now() };
+        let recorded = Recorded { regarding, event, source, at: self.clock.now() };
         for queue in &self.queues {
             let why = match queue.sender.try_send(recorded.clone()) {
                 Ok(()) => continue,
-                Err(TrySendError::Full(_)) => "too many wait",
-                Err(TrySendError::Closed(_)) => "its writer has ended",
+                Err(TrySendError::Full(_)) => "queue is full",
+                Err(TrySendError::Closed(_)) => "writer has stopped",
             };
             queue.counts.note(Result::Dropped);
-            tracing::warn!(event = ?recorded.occurrence, name = recorded.regarding.name, "an event is dropped: {why}");
+            tracing::warn!(event = ?recorded.event, name = recorded.regarding.name, "event dropped: {why}");
         }
     }
 }
 
-/// As far as this machine says it without asking the network.
+/// Returns the name of this machine, without a network lookup.
 fn host_name() -> String {
-    let said = std::env::var("HOSTNAME").ok();
+    let variable = std::env::var("HOSTNAME").ok();
     let read = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    let name = said.filter(|name| !name.is_empty()).or_else(read).unwrap_or_default();
+    let name = variable.filter(|name| !name.is_empty()).or_else(read).unwrap_or_default();
     match name.trim() {
         "" => "unknown".to_owned(),
         name => name.to_owned(),

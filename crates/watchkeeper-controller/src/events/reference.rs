@@ -1,39 +1,39 @@
-//! References: which object an event is about.
+//! References: the object that an event is about.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_core::{GroupVersionKind, Head};
 
-/// An object, or a part of it.
+/// A reference to an object or to a part of it (`ObjectReference` in the API).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Reference {
     /// `apps/v1`.
     pub api_version: String,
     /// `Deployment`.
     pub kind: String,
-    /// Empty if it is in none: its events are in `default` then.
+    /// Empty for a cluster-scoped object, whose events are in `default`.
     pub namespace: String,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
-    /// Which of that name; may be empty.
+    /// The UID; may be empty.
     pub uid: String,
-    /// In which version it was like that; may be empty.
+    /// The resource version; may be empty.
     pub resource_version: String,
-    /// Which part of it, as `spec.containers{web}`; empty for all of it.
+    /// The part of the object, such as `spec.containers{web}`; empty for the whole.
     pub field_path: String,
 }
 
-/// An object that does not say what it is, or has no name.
+/// The object lacks a field that a reference needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an object without {missing} cannot be referred to")]
+#[error("object has no {missing}")]
 pub struct NotReferable {
-    /// What it does not say.
+    /// The missing field.
     pub missing: &'static str,
 }
 
 impl Reference {
-    /// The object of this kind with this head, as an informer has it.
+    /// Creates a reference from a kind and the metadata of a cached object.
     pub fn of(kind: &GroupVersionKind, head: &Head) -> Self {
         Self {
             api_version: kind.group_version().to_string(),
@@ -46,16 +46,16 @@ impl Reference {
         }
     }
 
-    /// An object of any type that says what it is.
+    /// Creates a reference to an object of any type, from its `apiVersion`, `kind` and `metadata`.
     ///
     /// # Errors
-    /// If it does not.
+    /// Returns an error if one of them is missing.
     pub fn of_object(object: &impl Serialize) -> Result<Self, NotReferable> {
         let object = DynamicObject::from_typed(object).map_err(|_| NotReferable { missing: "fields" })?;
         Self::try_from(&object)
     }
 
-    /// A part of it.
+    /// Narrows the reference to a field.
     #[must_use]
     pub fn field(mut self, path: &str) -> Self {
         self.field_path = path.to_owned();
@@ -78,7 +78,7 @@ impl Reference {
         )
     }
 
-    /// Where its events are.
+    /// Returns the namespace of events about this object.
     pub(super) fn event_namespace(&self) -> &str {
         if self.namespace.is_empty() { "default" } else { &self.namespace }
     }
@@ -113,7 +113,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_object_is_referred_to_by_its_head_or_by_what_it_says_of_itself() {
+    fn a_reference_from_metadata_equals_one_from_the_whole_object() {
         let mut head = watchkeeper_core::HeadBuilder::default();
         head.namespace("shop").name("web").uid("u").version("7");
         let kind = GroupVersionKind { group: "apps".into(), version: "v1".into(), kind: "Deployment".into() };

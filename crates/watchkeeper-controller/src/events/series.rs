@@ -1,4 +1,4 @@
-//! Series: which events of `events.k8s.io/v1` are one (V2).
+//! Series: deduplication of `events.k8s.io/v1` events (`events.V2`).
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use tokio::time::Instant;
 use watchkeeper_core::Timestamp;
 
 use super::clock::Moment;
-use super::occurrence::{Occurrence, Recorded, Severity, Source, event_name};
+use super::event::{Event, EventType, Recorded, Source, event_name};
 use super::recent::Recent;
 use super::reference::Reference;
 
-/// How many are remembered. Of one more, the one that was not heard of for the longest time is finished.
+/// Capacity. When it is exceeded, the least recently observed series is finished.
 const REMEMBERED: usize = 4096;
-/// After so long without one more, a series is over.
+/// A series is over after this long without an occurrence.
 pub(super) const FINISH: Duration = Duration::from_secs(6 * 60);
-/// So often those that go on are written again.
+/// Interval at which active series are written again.
 pub(super) const REFRESH: Duration = Duration::from_secs(30 * 60);
 
-/// What makes two events one.
+/// The fields in filter events of one series agree.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct SeriesKey {
-    severity: Severity,
+    event_type: EventType,
     action: String,
     reason: String,
     component: String,
@@ -30,19 +30,19 @@ pub(super) struct SeriesKey {
     related: Option<Reference>,
 }
 
-/// An event as `events.k8s.io/v1` has it.
+/// An `events.k8s.io/v1` event.
 #[derive(Debug, Clone)]
 pub(super) struct SeriesEvent {
     pub(super) name: String,
-    occurrence: Occurrence,
+    event: Event,
     regarding: Reference,
     source: std::sync::Arc<Source>,
     at: Timestamp,
-    /// How often, and when last, if more than once.
+    /// Number of occurrences and time of the last one, if there was more than one.
     pub(super) series: Option<(u32, Timestamp)>,
 }
 
-/// Something to write.
+/// An event to create or patch.
 #[derive(Debug, Clone)]
 pub(super) struct Write {
     pub(super) key: SeriesKey,
@@ -50,27 +50,27 @@ pub(super) struct Write {
     pub(super) why: Purpose,
 }
 
-/// Why something is written.
+/// Why an event is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// It has happened: tried several times.
-    News,
-    /// So that it does not expire: tried once.
+    /// It is new, or the start of a series: retried.
+    New,
+    /// Keeps an active series from expiring: one attempt.
     Refresh,
-    /// The series is over: tried once each time that it is looked at.
+    /// The series is over: one attempt each time the series are checked.
     Finish,
 }
 
-/// The events that go on.
+/// The active series.
 pub(super) struct Series {
-    events: Recent<SeriesKey, Going>,
+    events: Recent<SeriesKey, Active>,
 }
 
-struct Going {
+struct Active {
     event: SeriesEvent,
     last: Instant,
-    /// The count that was written last, or is about to be.
-    told: u32,
+    /// The count last handed out for writing.
+    written: u32,
 }
 
 impl Series {
@@ -78,64 +78,64 @@ impl Series {
         Self { events: Recent::new(REMEMBERED) }
     }
 
-    /// Takes an event in: what is to be written.
+    /// Records an event, and returns what to write.
     pub(super) fn observe(&mut self, recorded: &Recorded, now: Instant, at: Moment) -> Vec<Write> {
         let event = SeriesEvent::new(recorded);
         let key = event.key();
-        let Some(going) = self.events.get_mut(&key) else {
-            let write = Write { key: key.clone(), event: event.clone(), why: Purpose::News };
-            let forgotten = self.events.put(key, Going { event, last: now, told: 1 });
-            let over = forgotten.filter(|(_, going)| going.count() > going.told);
-            let over = over.map(|(key, going)| Write { key, event: going.event, why: Purpose::Finish });
+        let Some(active) = self.events.get_mut(&key) else {
+            let write = Write { key: key.clone(), event: event.clone(), why: Purpose::New };
+            let forgotten = self.events.put(key, Active { event, last: now, written: 1 });
+            let over = forgotten.filter(|(_, active)| active.count() > active.written);
+            let over = over.map(|(key, active)| Write { key, event: active.event, why: Purpose::Finish });
             return over.into_iter().chain([write]).collect();
         };
-        let count = going.count().saturating_add(1);
-        going.event.series = Some((count, at.timestamp()));
-        going.last = now;
+        let count = active.count().saturating_add(1);
+        active.event.series = Some((count, at.timestamp()));
+        active.last = now;
         if count > 2 {
-            return Vec::new(); // the next refresh tells
+            return Vec::new(); // written by the next refresh
         }
-        going.told = count;
-        vec![Write { key, event: going.event.clone(), why: Purpose::News }]
+        active.written = count;
+        vec![Write { key, event: active.event.clone(), why: Purpose::New }]
     }
 
-    /// Series that go on, to be written again.
+    /// Returns all active series, to be written again.
     pub(super) fn refresh(&mut self) -> Vec<Write> {
-        self.tell(Purpose::Refresh, |going| going.event.series.is_some())
+        self.select(Purpose::Refresh, |active| active.event.series.is_some())
     }
 
-    /// What the server does not know yet.
-    pub(super) fn untold(&mut self) -> Vec<Write> {
-        self.tell(Purpose::Refresh, |going| going.count() > going.told)
+    /// Returns the series with occurrences that were not handed out for writing.
+    pub(super) fn unwritten(&mut self) -> Vec<Write> {
+        self.select(Purpose::Refresh, |active| active.count() > active.written)
     }
 
-    /// Series that are over, to be written for the last time. Single events are only forgotten.
+    /// Returns the series that are over, to be written for the last time, and forgets single events.
     pub(super) fn finish(&mut self, now: Instant) -> Vec<Write> {
-        let is_over = move |going: &Going| now - going.last > FINISH;
+        let is_over = move |active: &Active| now - active.last > FINISH;
         let singles =
-            self.events.iter_mut().filter(|(_, going)| going.event.series.is_none() && is_over(going));
+            self.events.iter_mut().filter(|(_, active)| active.event.series.is_none() && is_over(active));
         let singles: Vec<_> = singles.map(|(key, _)| key.clone()).collect();
         for single in &singles {
             self.events.remove(single);
         }
-        self.tell(Purpose::Finish, is_over)
+        self.select(Purpose::Finish, is_over)
     }
 
-    /// The last word of a series was written: it is forgotten, unless it has gone on meanwhile.
+    /// Forgets a series after its last write, unless it has continued meanwhile.
     pub(super) fn finished(&mut self, write: &Write) {
-        let goes_on =
-            self.events.get_mut(&write.key).is_some_and(|going| going.event.series != write.event.series);
-        if !goes_on {
+        let has_continued =
+            self.events.get_mut(&write.key).is_some_and(|active| active.event.series != write.event.series);
+        if !has_continued {
             self.events.remove(&write.key);
         }
     }
 
-    fn tell(&mut self, why: Purpose, which: impl Fn(&Going) -> bool) -> Vec<Write> {
-        let told = self.events.iter_mut().filter(|(_, going)| which(going)).map(|(key, going)| {
-            going.told = going.count();
-            Write { key: key.clone(), event: going.event.clone(), why }
+    fn select(&mut self, why: Purpose, filter: impl Fn(&Active) -> bool) -> Vec<Write> {
+        let writes = self.events.iter_mut().filter(|(_, active)| filter(active)).map(|(key, active)| {
+            active.written = active.count();
+            Write { key: key.clone(), event: active.event.clone(), why }
         });
-        told.collect()
+        writes.collect()
     }
 
     #[cfg(test)]
@@ -144,7 +144,7 @@ impl Series {
     }
 }
 
-impl Going {
+impl Active {
     fn count(&self) -> u32 {
         self.event.series.map_or(1, |(count, _)| count)
     }
@@ -154,7 +154,7 @@ impl SeriesEvent {
     fn new(recorded: &Recorded) -> Self {
         Self {
             name: event_name(&recorded.regarding.name, recorded.at),
-            occurrence: recorded.occurrence.clone(),
+            event: recorded.event.clone(),
             regarding: recorded.regarding.clone(),
             source: recorded.source.clone(),
             at: recorded.at.timestamp(),
@@ -164,19 +164,19 @@ impl SeriesEvent {
 
     fn key(&self) -> SeriesKey {
         SeriesKey {
-            severity: self.occurrence.severity,
+            event_type: self.event.event_type,
             action: self.action().to_owned(),
-            reason: self.occurrence.reason.clone(),
+            reason: self.event.reason.clone(),
             component: self.source.component.clone(),
             instance: self.source.instance.clone(),
             regarding: self.regarding.clone(),
-            related: self.occurrence.related.clone(),
+            related: self.event.related.clone(),
         }
     }
 
-    /// The server wants one.
+    /// Returns the action, or the reason if there is none: the server requires one.
     fn action(&self) -> &str {
-        let Occurrence { action, reason, .. } = &self.occurrence;
+        let Event { action, reason, .. } = &self.event;
         if action.is_empty() { reason } else { action }
     }
 
@@ -193,15 +193,15 @@ impl SeriesEvent {
             "reportingController": self.source.component,
             "reportingInstance": self.source.instance,
             "action": self.action(),
-            "reason": self.occurrence.reason,
+            "reason": self.event.reason,
             "regarding": self.regarding.to_json(),
-            "note": self.occurrence.message,
-            "type": self.occurrence.severity.as_str(),
+            "note": self.event.message,
+            "type": self.event.event_type.as_str(),
         });
-        if !self.occurrence.annotations.is_empty() {
-            event["metadata"]["annotations"] = json!(self.occurrence.annotations);
+        if !self.event.annotations.is_empty() {
+            event["metadata"]["annotations"] = json!(self.event.annotations);
         }
-        if let Some(related) = &self.occurrence.related {
+        if let Some(related) = &self.event.related {
             event["related"] = related.to_json();
         }
         if let Some(series) = self.patch() {
@@ -210,7 +210,7 @@ impl SeriesEvent {
         event
     }
 
-    /// How often it has happened, if more than once.
+    /// Returns the patch that updates the series, if there was more than one event.
     pub(super) fn patch(&self) -> Option<Value> {
         let (count, last) = self.series?;
         Some(json!({"series": {"count": count, "lastObservedTime": last.display_micro().to_string()}}))

@@ -1,4 +1,4 @@
-//! Sinks: where events are written to.
+//! Sinks: where events are written.
 
 use std::future::Future;
 
@@ -11,12 +11,12 @@ use watchkeeper_wire::Kind;
 
 use super::recorder::EventApi;
 
-/// Where events are written to, as JSON.
+/// A destination for events, as JSON.
 pub trait EventSink: Send + Sync + 'static {
-    /// Writes a new event. Returns it as it is written.
+    /// Creates an event, and returns it as stored.
     fn create(&self, event: &Value) -> impl Future<Output = Result<Value, WriteError>> + Send;
 
-    /// Changes an event, by a strategic merge patch. Returns it as it is written.
+    /// Updates an event by a strategic merge patch, and returns it as stored.
     fn patch(
         &self,
         namespace: &str,
@@ -29,28 +29,28 @@ pub trait EventSink: Send + Sync + 'static {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// There is no such event to change: a new one is written.
-    #[error("there is no such event")]
+    /// The event to patch does not exist: it is created anew.
+    #[error("event not found")]
     Missing(#[source] BoxError),
-    /// There is an event of this name.
-    #[error("there is such an event already")]
+    /// An event of this name exists.
+    #[error("event already exists")]
     Exists(#[source] BoxError),
-    /// It is not wanted, and will not be.
-    #[error("the event was refused")]
+    /// The server rejected the event: it is not retried.
+    #[error("event rejected")]
     Refused(#[source] BoxError),
-    /// It may be written another time.
-    #[error("the event could not be written")]
+    /// Anything else: it may be retried.
+    #[error("failed to write event")]
     Failed(#[source] BoxError),
 }
 
-/// An API server.
+/// Writes events to an API server.
 #[derive(Debug, Clone)]
 pub struct ServerSink {
     events: ResourceClient<Value>,
 }
 
 impl ServerSink {
-    /// The events of a server, by one of its two APIs.
+    /// Creates a sink that uses one of the server's two event APIs.
     pub fn new(client: &Client, api: EventApi) -> Self {
         let group = match api {
             EventApi::Core => "",
@@ -63,20 +63,20 @@ impl ServerSink {
 impl EventSink for ServerSink {
     async fn create(&self, event: &Value) -> Result<Value, WriteError> {
         let namespace = event["metadata"]["namespace"].as_str().unwrap_or_default();
-        self.events.clone().namespace(namespace).create(event, &Default::default()).await.map_err(failed)
+        self.events.clone().namespace(namespace).create(event, &Default::default()).await.map_err(write_error)
     }
 
     async fn patch(&self, namespace: &str, name: &str, patch: &Value) -> Result<Value, WriteError> {
         let events = self.events.clone().namespace(namespace);
-        events.patch(name, PatchKind::Strategic, patch, &Default::default()).await.map_err(failed)
+        events.patch(name, PatchKind::Strategic, patch, &Default::default()).await.map_err(write_error)
     }
 }
 
-fn failed(error: RequestError) -> WriteError {
+fn write_error(error: RequestError) -> WriteError {
     match error {
         error if error.is_not_found() => WriteError::Missing(error.into()),
         error if error.is_already_exists() => WriteError::Exists(error.into()),
-        // To ask again would be to ask the same.
+        // A retry would send the same request.
         RequestError::Invalid { .. } | RequestError::Api { .. } => WriteError::Refused(error.into()),
         _ => WriteError::Failed(error.into()),
     }

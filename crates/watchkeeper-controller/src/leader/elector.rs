@@ -1,4 +1,4 @@
-//! The elector: takes the lease, renews it, gives it up.
+//! Elector: acquires, renews and releases the lease.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,50 +12,52 @@ use super::leadership::{Leadership, State};
 use super::record::{Held, LeaseError, LeaseStore, Record};
 use super::reports::Reports;
 use super::timing::Timing;
-use crate::events::Recorder;
-use crate::random::Chance;
+use crate::events::EventRecorder;
+use crate::random::Jitter;
 
-/// One that wants to lead.
+/// A candidate for leadership, client-go's `LeaderElector`.
 #[derive(Debug)]
 pub struct Elector<S> {
     store: S,
     identity: String,
     timing: Timing,
     releases: bool,
-    /// For how long it is renewed while what was led ends.
+    /// Maximum time to keep renewing while the led work shuts down.
     ending: Duration,
-    /// What was read or written last, and when that began to be so, by this process's own clock (L1).
+    /// The record last read or written, and when this process first saw that version (`leader.L1`).
     observed: Option<(Held, Instant)>,
     reports: Reports,
-    /// Of waits.
-    chance: Chance,
+    /// Jitter of the retry delay.
+    jitter: Jitter,
 }
 
-/// Why nobody can be elected so.
+/// Why an elector is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidElector {
-    /// Everybody needs a name of his own.
-    #[error("the identity is empty")]
+    /// Every candidate needs an identity of its own.
+    #[error("identity is empty")]
     NoIdentity,
-    /// A leader has to notice in time that it is none any more.
-    #[error("a lease of {lease:?}, renewed for {renew:?} every {retry:?}: each must be longer than the next")]
+    /// A leader would not notice in time that it has lost the lease.
+    #[error(
+        "invalid timings: lease duration {lease:?} must exceed renew deadline {renew:?}, which must exceed 1.2 times the retry period {retry:?}"
+    )]
     Times {
-        /// How long a lease lasts.
+        /// The lease duration.
         lease: Duration,
-        /// For how long it is tried to renew it.
+        /// The renew deadline.
         renew: Duration,
-        /// How often.
+        /// The retry period.
         retry: Duration,
     },
 }
 
 impl<S: LeaseStore> Elector<S> {
-    /// With client-go's times: a lease of 15 s, renewed for 10 s, every 2 s; released at the end. No other process
-    /// may have the same identity.
+    /// Creates an elector with client-go's defaults: a lease of 15 s, a renew deadline of 10 s, a retry
+    /// period of 2 s, and a release at the end. Identities must be unique among the candidates.
     ///
     /// # Errors
-    /// If the identity is empty.
+    /// Returns an error if the identity is empty.
     pub fn new(store: S, identity: &str) -> Result<Self, InvalidElector> {
         if identity.is_empty() {
             return Err(InvalidElector::NoIdentity);
@@ -68,14 +70,14 @@ impl<S: LeaseStore> Elector<S> {
             ending: Duration::ZERO,
             observed: None,
             reports: Reports::default(),
-            chance: Chance::of(identity),
+            jitter: Jitter::of(identity),
         })
     }
 
-    /// With other times: how long a lease lasts, for how long it is tried to renew it, and how often.
+    /// Sets the lease duration, the renew deadline and the retry period.
     ///
     /// # Errors
-    /// Unless `lease > renew > 1.2 * retry`.
+    /// Returns an error unless `lease > renew > 1.2 * retry`.
     pub fn times(
         mut self,
         lease: Duration,
@@ -83,61 +85,59 @@ impl<S: LeaseStore> Elector<S> {
         retry: Duration,
     ) -> Result<Self, InvalidElector> {
         self.timing = Timing { lease, renew, retry };
-        match self.timing.is_sound() {
-            true => Ok(self),
-            false => Err(InvalidElector::Times { lease, renew, retry }),
-        }
+        if self.timing.is_sound() { Ok(self) } else { Err(InvalidElector::Times { lease, renew, retry }) }
     }
 
-    /// The lease is left to run out at the end: for work that goes on after the process.
+    /// Lets the lease expire at the end instead of releasing it, for work that outlives the process.
     #[must_use]
     pub fn keep_at_end(mut self) -> Self {
         self.releases = false;
         self
     }
 
-    /// Once it is told to stop, the lease is renewed for so long at most until what was led has ended. Unless said, it
-    /// is not, and so that has the rest of the lease.
+    /// After `stop`, keeps renewing the lease for at most `at_most` until the led work has ended. By default
+    /// it does not renew, so the work has the rest of the lease.
     #[must_use]
     pub fn renewed_at_end(mut self, at_most: Duration) -> Self {
         self.ending = at_most;
         self
     }
 
-    /// Counts under this name: `leader_election_master_status` and `leader_election_slowpath_total`.
+    /// Registers `leader_election_master_status` and `leader_election_slowpath_total`, labelled with `name`.
     ///
     /// # Errors
-    /// If one of these means something else in this registry.
+    /// Returns an error if a metric of the same name but another type is registered.
     pub fn metrics(mut self, registry: &Registry, name: &str) -> Result<Self, RegisterError> {
         self.reports.count(registry, name)?;
         Ok(self)
     }
 
-    /// Calls this with the identity of whoever is seen to lead, whenever that is another than before: also when it is
-    /// this process, and with an empty text when nobody does. It must not block.
+    /// Calls `callback` with the leader's identity whenever a different leader is observed: also for this
+    /// process, and with an empty string when the lease is released. It must not block.
     #[must_use]
-    pub fn on_change(mut self, tell: impl FnMut(&str) + Send + Sync + 'static) -> Self {
-        self.reports.on_change(Box::new(tell));
+    pub fn on_change(mut self, callback: impl FnMut(&str) + Send + Sync + 'static) -> Self {
+        self.reports.on_change(Box::new(callback));
         self
     }
 
-    /// Records on the lease that this process became leader, and that it stopped leading, with the reason
-    /// `LeaderElection`. Only where the store [is an object](LeaseStore::reference).
+    /// Records events with reason `LeaderElection` on the lease when this process starts and stops leading.
+    /// Requires a store with a [reference](LeaseStore::reference).
     #[must_use]
-    pub fn events(mut self, recorder: &Recorder) -> Self {
+    pub fn events(mut self, recorder: &EventRecorder) -> Self {
         self.reports.events(recorder);
         self
     }
 
-    /// A check that is not well if this process leads and has not renewed for so much longer than its lease lasts:
-    /// then it hangs, and better ends. Ask for it after the [times](Self::times) are set.
+    /// Returns a health check that fails if this process leads and has not renewed for `tolerance` longer
+    /// than the lease duration, which means that it hangs. Set the [times](Self::times) first.
     pub fn check(&self, tolerance: Duration) -> Check {
         self.reports.check(self.timing.lease, tolerance)
     }
 
-    /// Waits to lead, and then runs `lead` once, until it returns, the leadership is lost, or `stop`. Whether it has
-    /// led at all is returned. `lead` is told to stop by [`Leadership::lost`], and is dropped when somebody else
-    /// could lead. Dropped half-way, the lease is not released, and so runs out.
+    /// Waits for the lease, then runs `lead` once, until it returns, the lease is lost, or `stop` resolves.
+    /// Returns whether this process led at all. [`Leadership::lost`] asks `lead` to stop; at the latest it is
+    /// dropped when the lease expires. If the future of `run` is dropped, the lease is not released and
+    /// expires.
     pub async fn run<F, L>(mut self, lead: L, stop: impl Future<Output = ()>) -> bool
     where
         L: FnOnce(Leadership) -> F,
@@ -173,10 +173,10 @@ impl<S: LeaseStore> Elector<S> {
         }
         if !is_over {
             let until = state.borrow().until;
-            // Whoever does not stop when he is told is stopped (L2).
+            // Work that does not stop when asked is dropped (`leader.L2`).
             let _ = timeout_at(until, &mut lead).await;
         }
-        drop(lead); // before somebody else can lead, which may be as soon as the lease is released
+        drop(lead); // before the lease is released, when another process may lead
         self.reports.leads(false, &self.identity, self.store.reference().as_ref());
         if self.releases {
             self.release().await;
@@ -184,7 +184,7 @@ impl<S: LeaseStore> Elector<S> {
         true
     }
 
-    /// Tries until it is ours, and returns until when.
+    /// Retries until the lease is acquired, and returns when it expires.
     async fn acquire(&mut self) -> Instant {
         loop {
             let sent = Instant::now();
@@ -194,15 +194,15 @@ impl<S: LeaseStore> Elector<S> {
                 Ok(Err(error)) => self.warn(&error),
                 Err(_) => {}
             }
-            // Not all who wait at the same times.
-            let wait = self.timing.retry.mul_f64(1.0 + 1.2 * self.chance.draw());
+            // Jitter keeps candidates from retrying at the same time.
+            let wait = self.timing.retry.mul_f64(1.0 + 1.2 * self.jitter.draw());
             sleep_until(Instant::now() + wait).await;
         }
     }
 
-    /// Renews until that has failed for too long (L2).
+    /// Renews until the renew deadline has passed (`leader.L2`) or another process has the lease.
     async fn renew(&mut self, state: &tokio::sync::watch::Sender<State>) {
-        // The lease was taken by a request that was sent so long before it ends.
+        // When the request that acquired the lease was sent.
         let mut sent = state.borrow().until - self.timing.lease;
         loop {
             let deadline = sent + self.timing.renew;
@@ -217,18 +217,18 @@ impl<S: LeaseStore> Elector<S> {
                     sent = now;
                     state.send_modify(|state| state.until = now + self.timing.lease);
                 }
-                Ok(Ok(false)) => return, // somebody else has it
+                Ok(Ok(false)) => return, // another process has it
                 Ok(Err(error)) => self.warn(&error),
-                Err(_) => {} // another may be answered
+                Err(_) => {} // the next request may be answered
             }
         }
     }
 
-    /// Takes or renews the lease; false if another has it.
+    /// Acquires or renews the lease. Returns false if another process has it.
     async fn try_once(&mut self) -> Result<bool, LeaseError> {
         if let Some((held, _)) = self.observed.clone().filter(|(held, _)| held.record.holder == self.identity)
         {
-            // Ours, as far as is known: without looking first.
+            // Presumably still ours: renews without reading first.
             let record = Record { renewed: Some(Timestamp::now()), lasts: self.timing.lease, ..held.record };
             if let Ok(held) = self.store.replace(&held.version, &record).await {
                 self.observe(held);
@@ -245,13 +245,14 @@ impl<S: LeaseStore> Elector<S> {
         let since = self.observed.as_ref().map(|(_, since)| *since);
         let record = &held.record;
         let is_ours = record.holder == self.identity;
-        let runs = since.is_some_and(|since| since.elapsed() < record.lasts);
-        if !record.holder.is_empty() && !is_ours && runs {
+        let is_held = since.is_some_and(|since| since.elapsed() < record.lasts);
+        if !record.holder.is_empty() && !is_ours && is_held {
             return Ok(false);
         }
-        let next = match is_ours {
-            true => self.record(record.acquired, record.transitions),
-            false => self.record(Some(Timestamp::now()), record.transitions.saturating_add(1)),
+        let next = if is_ours {
+            self.record(record.acquired, record.transitions)
+        } else {
+            self.record(Some(Timestamp::now()), record.transitions.saturating_add(1))
         };
         let held = self.store.replace(&held.version, &next).await?;
         self.observe(held);
@@ -261,7 +262,7 @@ impl<S: LeaseStore> Elector<S> {
         Ok(true)
     }
 
-    /// Gives it up, if it is ours.
+    /// Releases the lease if this process holds it.
     async fn release(&mut self) {
         let deadline = Instant::now() + self.timing.renew;
         let released = async {
@@ -288,13 +289,13 @@ impl<S: LeaseStore> Elector<S> {
             Ok(Ok(())) => {}
             Ok(Err(error)) => self.warn(&error),
             Err(_) => {
-                tracing::warn!(identity = self.identity, "the lease could not be released, and will run out");
+                tracing::warn!(identity = self.identity, "failed to release the lease; it will expire");
             }
         }
     }
 
-    /// Remembers what the lease says, and since when if that is new. Any change counts as a sign of life: a holder
-    /// whose clock stands still renews with the very same record.
+    /// Stores the record and, if its version is new, the current time. Any new version counts as a sign of
+    /// life: a leader whose clock is stopped renews with an identical record.
     fn observe(&mut self, held: Held) {
         if self.observed.as_ref().is_none_or(|(known, _)| known.version != held.version) {
             let now = Instant::now();
@@ -310,6 +311,6 @@ impl<S: LeaseStore> Elector<S> {
 
     fn warn(&self, error: &LeaseError) {
         let source = std::error::Error::source(error).map(ToString::to_string);
-        tracing::warn!(identity = self.identity, %error, source, "the lease is tried again");
+        tracing::warn!(identity = self.identity, %error, source, "failed to acquire or renew the lease; retrying");
     }
 }

@@ -1,19 +1,19 @@
-//! Leadership: that one leads, and for how long.
+//! Leadership: a handle to the lease while this process holds it.
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// This process leads. Clones are of the same leadership.
+/// A term as leader. Clones refer to the same term.
 #[derive(Debug, Clone)]
 pub struct Leadership {
     token: u32,
     state: watch::Receiver<State>,
 }
 
-/// How a leadership stands.
+/// The state of a term.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct State {
-    /// Until when nobody else leads, if it is not renewed again.
+    /// When the lease expires unless it is renewed again.
     pub(crate) until: Instant,
     pub(crate) is_lost: bool,
 }
@@ -24,22 +24,22 @@ impl Leadership {
         (sender, Self { token, state })
     }
 
-    /// Greater than that of every leadership before (L3).
+    /// Returns the fencing token: greater than that of every earlier term (`leader.L3`).
     pub fn token(&self) -> u32 {
         self.token
     }
 
-    /// Whether nobody else leads at this moment, by this process's own clock.
+    /// Returns whether the lease is still held at this moment, by this process's own clock.
     pub fn is_valid(&self) -> bool {
         let state = *self.state.borrow();
         !state.is_lost && Instant::now() < state.until
     }
 
-    /// Waits until it is time to stop: it could not be renewed, or this process is to stop. What still runs when
-    /// somebody else could lead is dropped (L2).
+    /// Waits until it is time to stop: the lease could not be renewed, or this process is shutting down. Work
+    /// still running when the lease expires is dropped (`leader.L2`).
     pub async fn lost(&self) {
         let mut state = self.state.clone();
-        // Nobody is left who could renew it: it is lost too.
+        // An error means that the elector is gone, so nothing renews the lease any more.
         let _ = state.wait_for(|state| state.is_lost).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Lease: the object of a server on which it is written who leads.
+//! Lease: the election record as a `Lease` object.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -14,19 +14,19 @@ use watchkeeper_wire::Kind;
 use super::record::{Held, LeaseError, LeaseStore, Record};
 use crate::events::Reference;
 
-/// A `Lease` of `coordination.k8s.io/v1`. What others have written on it besides is left as it is.
+/// A `Lease` of `coordination.k8s.io/v1`. Fields and labels written by others are preserved.
 #[derive(Debug, Clone)]
 pub struct Lease {
     leases: ResourceClient<Value>,
     namespace: String,
     name: String,
     labels: BTreeMap<String, String>,
-    /// Known once the server has sent it.
+    /// Set once the server has returned the object.
     uid: Arc<OnceLock<String>>,
 }
 
 impl Lease {
-    /// The lease of this name. It is made when it is first wanted.
+    /// Creates a handle to the lease of this name. The object is created by the first election.
     pub fn new(client: &Client, namespace: &str, name: &str) -> Self {
         let leases: ResourceClient<Value> =
             client.resource("leases", &Kind::new("coordination.k8s.io", "v1", "Lease"));
@@ -39,7 +39,7 @@ impl Lease {
         }
     }
 
-    /// With this label, whenever it is written. Others that it has stay.
+    /// Sets a label with every write. Other labels are preserved.
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.to_owned(), value.to_owned());
@@ -48,7 +48,7 @@ impl Lease {
 
     fn held(&self, lease: &Value) -> Result<Held, LeaseError> {
         if let Some(uid) = lease["metadata"]["uid"].as_str() {
-            let _ = self.uid.set(uid.to_owned()); // it is known already
+            let _ = self.uid.set(uid.to_owned()); // fails if it is already set
         }
         held(lease)
     }
@@ -67,7 +67,7 @@ impl LeaseStore for Lease {
     }
 
     async fn read(&self) -> Result<Option<Held>, LeaseError> {
-        self.leases.get_opt(&self.name).await.map_err(failed)?.map(|lease| self.held(&lease)).transpose()
+        self.leases.get_opt(&self.name).await.map_err(lease_error)?.map(|lease| self.held(&lease)).transpose()
     }
 
     async fn create(&self, record: &Record) -> Result<Held, LeaseError> {
@@ -80,19 +80,19 @@ impl LeaseStore for Lease {
             lease["metadata"]["labels"] = json!(self.labels);
         }
         lease["spec"] = spec(record);
-        let made = self.leases.create(&lease, &Default::default()).await.map_err(failed)?;
-        self.held(&made)
+        let created = self.leases.create(&lease, &Default::default()).await.map_err(lease_error)?;
+        self.held(&created)
     }
 
     async fn replace(&self, version: &ResourceVersion, record: &Record) -> Result<Held, LeaseError> {
-        // A merge leaves alone what is not in it, and the version makes it a comparison too.
+        // A merge patch preserves the other fields; the resource version makes it a compare-and-swap.
         let mut patch = json!({"metadata": {"resourceVersion": version.to_string()}, "spec": spec(record)});
         if !self.labels.is_empty() {
             patch["metadata"]["labels"] = json!(self.labels);
         }
         let options = Default::default();
         let lease =
-            self.leases.patch(&self.name, PatchKind::Merge, &patch, &options).await.map_err(failed)?;
+            self.leases.patch(&self.name, PatchKind::Merge, &patch, &options).await.map_err(lease_error)?;
         self.held(&lease)
     }
 }
@@ -121,13 +121,14 @@ fn held(lease: &Value) -> Result<Held, LeaseError> {
     };
     match lease["metadata"]["resourceVersion"].as_str() {
         Some(version) => Ok(Held { record, version: version.into() }),
-        None => Err(LeaseError::Failed("the server has sent a lease without a version".into())),
+        None => Err(LeaseError::Failed("lease has no resource version".into())),
     }
 }
 
-fn failed(error: RequestError) -> LeaseError {
-    match error.is_conflict() || error.is_already_exists() {
-        true => LeaseError::Conflict,
-        false => LeaseError::Failed(error.into()),
+fn lease_error(error: RequestError) -> LeaseError {
+    if error.is_conflict() || error.is_already_exists() {
+        LeaseError::Conflict
+    } else {
+        LeaseError::Failed(error.into())
     }
 }

@@ -1,14 +1,15 @@
-//! Leader election: of several processes that could do the work, one does.
+//! Leader election: of several processes, one is active.
 //!
-//! From: a lease that all of them can read and write: a [`Lease`] object of a server, or another [`LeaseStore`].
-//! To:   a function that runs while this process leads, with a [`Leadership`] that says for how long.
+//! Input: a lease that all candidates can read and write: a [`Lease`] object of a server, or another
+//! [`LeaseStore`].
+//! Output: a function that runs while this process leads, with a [`Leadership`] handle.
 //!
-//! - L1: no two processes lead at once, as long as their clocks run equally fast. What time they show does not
-//!   matter: nobody compares a time that another has written with his own clock.
-//! - L2: a leader stops in time whatever the server does: by the time of the last renewal that it *sent* and that
-//!   was taken, not by that of the answer.
-//! - L3: every leadership has a [token](Leadership::token) that is greater than all before it, for whoever can refuse
-//!   the writes of a former leader.
+//! Invariants:
+//! - `leader.L1`: no two processes lead at once, as long as their clocks run at the same rate. Clock skew
+//!   does not matter: no process compares a timestamp written by another with its own clock.
+//! - `leader.L2`: a leader stops in time whatever the server does, counting from when it *sent* the last
+//!   successful renewal, not from when the response arrived.
+//! - `leader.L3`: every term has a [fencing token](Leadership::token) greater than all earlier ones.
 //!
 //! ```no_run
 //! # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -18,7 +19,7 @@
 //! let stop = async { tokio::signal::ctrl_c().await.unwrap_or_default() };
 //! elector
 //!     .run(|leadership: Leadership| async move {
-//!         println!("leads with token {}", leadership.token());
+//!         println!("leading with token {}", leadership.token());
 //!         leadership.lost().await;
 //!     }, stop)
 //!     .await;

@@ -1,4 +1,4 @@
-//! Records: what is written on a lease.
+//! Record: the content of a lease.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,58 +7,59 @@ use watchkeeper_core::{ResourceVersion, Timestamp};
 
 use crate::events::Reference;
 
-/// Who leads, as the lease has it.
+/// The election record, client-go's `LeaderElectionRecord`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Who; empty if nobody does.
+    /// Identity of the leader; empty if the lease was released.
     pub holder: String,
-    /// For how long after its last change nobody else may take it.
+    /// Time after its last change during which no other process may take the lease.
     pub lasts: Duration,
-    /// Since when, by the clock of the holder.
+    /// When the leader acquired the lease, by its own clock.
     pub acquired: Option<Timestamp>,
-    /// When it was renewed last, by the clock of the holder.
+    /// When the leader last renewed the lease, by its own clock.
     pub renewed: Option<Timestamp>,
-    /// How often it has changed hands: the token.
+    /// Number of times the lease has changed hands, which is the fencing token.
     pub transitions: u32,
 }
 
-/// A record, and which version of it this is.
+/// A record together with its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// What it says.
+    /// The record.
     pub record: Record,
-    /// What has to be said to replace it.
+    /// The version to pass to [`LeaseStore::replace`].
     pub version: ResourceVersion,
 }
 
-/// Why a lease could not be read or written. In any case it is tried again.
+/// Why a lease could not be read or written. The elector always retries.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LeaseError {
-    /// Somebody else was faster.
-    #[error("the lease has changed meanwhile")]
+    /// Another process wrote first.
+    #[error("lease was modified concurrently")]
     Conflict,
-    /// There was no answer, or a bad one: it may have been written or not.
-    #[error("the lease cannot be reached")]
+    /// No response, or an error response: the write may or may not have happened.
+    #[error("failed to read or write the lease")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// A lease that all who want to lead can read and write.
+/// A lease that all candidates can read and write.
 ///
-/// `create` and `replace` are atomic: of two with the same version, one is a [conflict](LeaseError::Conflict).
+/// `create` and `replace` are atomic: of two calls with the same version, one fails with
+/// [`LeaseError::Conflict`].
 pub trait LeaseStore: Send + Sync + 'static {
-    /// Which object it is, if it is one.
+    /// Returns a reference to the underlying object, if there is one.
     fn reference(&self) -> Option<Reference> {
         None
     }
 
-    /// What it says now; `None` if there is none.
+    /// Returns the current record, or `None` if the lease does not exist.
     fn read(&self) -> impl Future<Output = Result<Option<Held>, LeaseError>> + Send;
 
-    /// Makes it.
+    /// Creates the lease.
     fn create(&self, record: &Record) -> impl Future<Output = Result<Held, LeaseError>> + Send;
 
-    /// Replaces this version of it.
+    /// Replaces the record if `version` is still current.
     fn replace(
         &self,
         version: &ResourceVersion,

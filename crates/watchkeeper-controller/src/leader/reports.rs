@@ -1,4 +1,4 @@
-//! Reports: what others are told of an election.
+//! Reports: metrics, events, health check and callback of an election.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,23 +10,23 @@ use watchkeeper_core::Check;
 use watchkeeper_metrics::{Counter, Gauge, RegisterError, Registry};
 
 use super::record::Held;
-use crate::events::{Occurrence, Recorder, Reference};
+use crate::events::{Event, EventRecorder, Reference};
 
-/// Who is told what.
+/// The observers of an election.
 #[derive(Default)]
 pub(super) struct Reports {
-    /// Since when this process has not renewed, if it leads.
+    /// Last renewal by this process, while it leads.
     ours_since: Arc<Mutex<Option<Instant>>>,
-    /// Who was reported to lead last.
+    /// The leader last reported to `on_change`.
     holder: Option<String>,
     on_change: Option<Box<OnChange>>,
-    numbers: Option<Numbers>,
-    recorder: Option<Recorder>,
+    metrics: Option<Metrics>,
+    recorder: Option<EventRecorder>,
 }
 
 pub(super) type OnChange = dyn FnMut(&str) + Send + Sync;
 
-struct Numbers {
+struct Metrics {
     leads: Arc<Gauge>,
     slow: Arc<Counter>,
 }
@@ -35,40 +35,41 @@ impl Reports {
     pub(super) fn count(&mut self, registry: &Registry, name: &str) -> Result<(), RegisterError> {
         let leads = registry.gauge(
             "leader_election_master_status",
-            "Whether this process leads: 1 if it does, 0 if another may.",
+            "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.",
             ["name"],
         )?;
         let slow = registry.counter(
             "leader_election_slowpath_total",
-            "How often a lease was renewed only after it was looked at again.",
+            "Total number of slow path exercised in renewing leader leases.",
             ["name"],
         )?;
-        let numbers = Numbers { leads: leads.with([name]), slow: slow.with([name]) };
-        numbers.leads.set(0.0);
-        self.numbers = Some(numbers);
+        let metrics = Metrics { leads: leads.with([name]), slow: slow.with([name]) };
+        metrics.leads.set(0.0);
+        self.metrics = Some(metrics);
         Ok(())
     }
 
-    pub(super) fn on_change(&mut self, tell: Box<OnChange>) {
-        self.on_change = Some(tell);
+    pub(super) fn on_change(&mut self, callback: Box<OnChange>) {
+        self.on_change = Some(callback);
     }
 
-    pub(super) fn events(&mut self, recorder: &Recorder) {
+    pub(super) fn events(&mut self, recorder: &EventRecorder) {
         self.recorder = Some(recorder.clone());
     }
 
-    /// Not well if this process leads, as far as it knows, and has not renewed for longer than that.
+    /// Returns a check that fails if this process leads and has not renewed for longer than `lease +
+    /// tolerance`.
     pub(super) fn check(&self, lease: Duration, tolerance: Duration) -> Check {
         let ours_since = self.ours_since.clone();
         Check::new("leaderElection", move || match *ours_since.lock() {
             Some(since) if since.elapsed() > lease + tolerance => {
-                Err(format!("the lease was not renewed for {:?}", since.elapsed()))
+                Err(format!("lease not renewed for {:?}", since.elapsed()))
             }
             _ => Ok(()),
         })
     }
 
-    /// The lease says something new since then.
+    /// Records that the lease has had this content since `since`.
     pub(super) fn observed(&mut self, held: &Held, since: Instant, identity: &str) {
         let holder = &held.record.holder;
         *self.ours_since.lock() = (holder == identity).then_some(since);
@@ -76,26 +77,26 @@ impl Reports {
             return;
         }
         self.holder = Some(holder.clone());
-        if let Some(tell) = &mut self.on_change {
-            tell(holder);
+        if let Some(callback) = &mut self.on_change {
+            callback(holder);
         }
     }
 
-    /// It was renewed, but not at the first try.
+    /// Counts a renewal that had to read the lease first.
     pub(super) fn slow(&self) {
-        if let Some(numbers) = &self.numbers {
-            numbers.slow.increment();
+        if let Some(metrics) = &self.metrics {
+            metrics.slow.increment();
         }
     }
 
-    /// Whether this process leads from now on.
+    /// Records that this process starts or stops leading.
     pub(super) fn leads(&self, leads: bool, identity: &str, lease: Option<&Reference>) {
-        if let Some(numbers) = &self.numbers {
-            numbers.leads.set(if leads { 1.0 } else { 0.0 });
+        if let Some(metrics) = &self.metrics {
+            metrics.leads.set(if leads { 1.0 } else { 0.0 });
         }
         if let (Some(recorder), Some(lease)) = (&self.recorder, lease) {
             let what = if leads { "became leader" } else { "stopped leading" };
-            recorder.record(lease, Occurrence::normal("LeaderElection", format!("{identity} {what}")));
+            recorder.record(lease, Event::normal("LeaderElection", format!("{identity} {what}")));
         }
     }
 }

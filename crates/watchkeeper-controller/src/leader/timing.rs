@@ -1,15 +1,15 @@
-//! Timing: how long leases last, and how soon one gives up.
+//! Timing: how long leases last, and when a leader gives up.
 
 use std::time::Duration;
 
-/// The times of an election, in the order of their length.
+/// The durations of an election, longest first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
-    /// For how long nobody else may take it.
+    /// Time during which no other process may take the lease (client-go's `LeaseDuration`).
     pub(crate) lease: Duration,
-    /// For how long after its last renewal a leader tries to renew, before it gives up.
+    /// Time after its last renewal for which a leader keeps trying before it gives up (`RenewDeadline`).
     pub(crate) renew: Duration,
-    /// How often it is tried.
+    /// Delay between attempts (`RetryPeriod`).
     pub(crate) retry: Duration,
 }
 
@@ -21,12 +21,12 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// Who has a lease is not to lose it because a single try fails.
+    /// Returns whether a single failed attempt cannot cost the lease.
     pub(crate) fn is_sound(&self) -> bool {
         self.lease > self.renew && self.renew > self.retry.mul_f64(1.2) && !self.retry.is_zero()
     }
 
-    /// How long a request may take, so that one that is not answered does not cost the leadership.
+    /// Returns the timeout of one request, short enough that an unanswered one does not cost the lease.
     pub(crate) fn request(&self) -> Duration {
         (self.renew / 2).max(Duration::from_secs(1)).min(self.renew)
     }

@@ -1,4 +1,4 @@
-//! Groups: tasks that are waited for, by name.
+//! Groups of named tasks.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -6,9 +6,9 @@ use std::future::Future;
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
-use super::end::End;
+use super::shutdown::Shutdown;
 
-/// Tasks that end with their group: when it is dropped, so are they.
+/// Tasks that are aborted when the group is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Group {
     tasks: JoinSet<()>,
@@ -21,15 +21,15 @@ impl Group {
         self.names.insert(id, name.to_owned());
     }
 
-    /// Waits for all. Those that have not ended by then are dropped, and told of.
-    pub(super) async fn finish(&mut self, deadline: Instant, end: &End) {
+    /// Waits for all tasks. Those still running at the deadline are dropped and reported.
+    pub(super) async fn finish(&mut self, deadline: Instant, shutdown: &Shutdown) {
         while let Ok(Some(ended)) = timeout_at(deadline, self.tasks.join_next_with_id()).await {
             let id = ended.map_or_else(|error| error.id(), |(id, ())| id);
             self.names.remove(&id);
         }
         let mut left: Vec<_> = self.names.drain().map(|(_, name)| name).collect();
         left.sort_unstable();
-        left.iter().for_each(|name| end.overrun(name));
+        left.iter().for_each(|name| shutdown.overrun(name));
         self.tasks.shutdown().await;
     }
 }

@@ -1,30 +1,33 @@
-//! Manager: several controllers on one factory, from the first list to the last call.
+//! Manager: runs several controllers on one factory, from the first list to a clean shutdown.
 //!
-//! From: an [`InformerFactory`], [controllers](Controller) and other tasks, whoever [elects](Elector), and whoever
-//!       says stop: a signal, or a future.
-//! To:   a program that begins, says how it is, and ends in order.
+//! Input: an [`InformerFactory`], [controllers](Controller) and other tasks, an optional [`Elector`], and a
+//! reason to stop: a signal or a future.
+//! Output: a program that starts in order, reports its health, and shuts down in order.
 //!
-//! - G1: no controller runs before all informers have their first list, nor, with an elector, while this process
-//!   does not lead.
-//! - G2: it ends in this order: changes are not heard any more and calls under way are finished, the lease is
-//!   released, the other tasks end, the informers end, and at last the port is closed. After
-//!   [`grace`](Manager::grace), what has not ended is dropped, and that is an error.
-//! - G3: whatever ends although nobody stopped it ends the whole, and is what is reported: the first of them.
-//! - G4: whether it is ready does not depend on whether it leads.
+//! Invariants:
+//! - `manager.G1`: no controller runs before all informers have their first list nor, with an elector, while
+//!   this process does not lead.
+//! - `manager.G2`: shutdown stops controllers and waits for their calls, releases the lease, stops the other
+//!   tasks, stops the informers, and closes the port, in this order. Whatever has not stopped after
+//!   [`grace`](Manager::grace) is dropped, and that is an error.
+//! - `manager.G3`: a part that ends without being asked to ends the manager; the first such reason is
+//!   returned.
+//! - `manager.G4`: readiness does not depend on leadership.
 //!
-//! Nothing is global: there can be as many managers in a process as one likes. Dropped half-way, all of it ends at
-//! once, and the lease runs out.
+//! There is no global state: a process can have any number of managers. Dropping the future of a running
+//! manager stops everything at once, and the lease expires.
 
-mod end;
 mod group;
 mod led;
 mod pages;
+mod shutdown;
 mod signals;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -36,29 +39,32 @@ use watchkeeper_core::{BoxError, Check, Health};
 use watchkeeper_metrics::Registry;
 
 use crate::leader::{Elector, LeaseStore};
-use crate::{Controller, Reconcile};
-use end::End;
+use crate::{Action, Controller, Error, FromRequest};
 use group::Group;
 use led::{Added, Elect, Led};
 use pages::Pages;
+use shutdown::Shutdown;
 
-pub use end::ManagerError;
+pub use shutdown::ManagerError;
 
-/// How long the end may take.
+/// Default time limit of shutdown.
 const GRACE: Duration = Duration::from_secs(35);
-/// How long those who end later have at least, whatever the others took.
+/// Minimum time for each part that stops after the controllers.
 const LAST: Duration = Duration::from_secs(2);
 
-/// How much longer than its lease lasts a leader may not have renewed before it is not well.
+/// Time beyond the lease duration without a renewal after which the health check of a leader fails.
 const TOLERANCE: Duration = Duration::from_secs(20);
 
-/// Controllers that begin and end together. Nothing runs before [`run`](Self::run).
+/// Controllers that start and stop together. Nothing runs before [`run`](Self::run).
 ///
 /// ```no_run
 /// # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+///
+/// use serde_json::Value;
 /// use watchkeeper_cache::InformerFactory;
 /// use watchkeeper_controller::leader::{Elector, Lease};
-/// use watchkeeper_controller::{Action, Controller, Failure, Manager, Request};
+/// use watchkeeper_controller::{Action, Controller, Manager};
 /// use watchkeeper_core::Collection;
 /// use watchkeeper_metrics::Registry;
 ///
@@ -71,10 +77,11 @@ const TOLERANCE: Duration = Duration::from_secs(20);
 ///     .metrics(&registry)
 ///     .serve("0.0.0.0:8080".parse()?)?
 ///     .elector(Elector::new(Lease::new(&client, "shop", "shops-controller"), "pod-1")?);
-/// manager.add(Controller::new("shops", &shops).owns(&deployments), |request: Request| async move {
-///     println!("{} may be out of order", request.key());
-///     Ok::<_, Failure>(Action::Done)
-/// });
+/// let controller = Controller::new("shops", &shops).owns(&deployments);
+/// manager.add(controller, |shop: Arc<Value>, client| async move {
+///     println!("reconciling {}", shop["metadata"]["name"]);
+///     Ok(Action::await_change())
+/// }, Arc::new(client));
 /// manager.run().await?; // until SIGTERM or SIGINT
 /// # Ok(())
 /// # }
@@ -88,10 +95,10 @@ pub struct Manager {
     controllers: Vec<Added>,
     tasks: Vec<Task>,
     grace: Duration,
-    patience: Option<Duration>,
+    sync_timeout: Option<Duration>,
 }
 
-/// Something else that runs.
+/// A task other than a controller.
 struct Task {
     name: String,
     begin: Box<Begin>,
@@ -100,7 +107,7 @@ struct Task {
 type Begin = dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send;
 
 impl Manager {
-    /// Of controllers whose informers are of this factory, which is started and stopped with the manager.
+    /// Creates a manager. It starts and stops `factory`, which should hold the informers of its controllers.
     pub fn new(factory: &InformerFactory) -> Self {
         Self {
             factory: factory.clone(),
@@ -111,42 +118,42 @@ impl Manager {
             controllers: Vec::new(),
             tasks: Vec::new(),
             grace: GRACE,
-            patience: None,
+            sync_timeout: None,
         }
     }
 
-    /// `/metrics` is the page of this registry, and controllers that are not counted elsewhere are counted there.
+    /// Serves this registry at `/metrics`, and registers the metrics of controllers that have none yet.
     #[must_use]
     pub fn metrics(mut self, registry: &Registry) -> Self {
         self.registry = Some(registry.clone());
         self
     }
 
-    /// Serves `/healthz`, `/livez`, `/readyz` and `/metrics` here, in plain HTTP; port 0 is any that is free. From
-    /// now on clients can connect, and wait until the manager runs.
+    /// Serves `/healthz`, `/livez`, `/readyz` and `/metrics` on this address, over plain HTTP; port 0 picks a
+    /// free port. The port is bound at once: clients can connect, and are answered once the manager runs.
     ///
     /// # Errors
-    /// If the address cannot be had.
+    /// Returns an error if the address cannot be bound.
     pub fn serve(mut self, address: SocketAddr) -> Result<Self, ManagerError> {
         self.pages = Some(Pages::bind(address)?);
         Ok(self)
     }
 
-    /// Where it serves, if it does.
+    /// Returns the address it serves on, if any.
     pub fn address(&self) -> Option<SocketAddr> {
         self.pages.as_ref().map(Pages::address)
     }
 
-    /// One thing more that has to be well; see [`Check::ready_only`].
+    /// Adds a health check; see [`Check::ready_only`].
     #[must_use]
     pub fn check(mut self, check: Check) -> Self {
         self.checks.push(check);
         self
     }
 
-    /// Controllers run only while this process leads (G1). Once it does not any more the manager ends, with
-    /// [`ManagerError::LeadershipLost`]: whoever starts it again starts from what is then. That it renews in time, or
-    /// 20 seconds later, is one of the checks: see [`Elector::check`].
+    /// Runs controllers only while this process leads (`manager.G1`). When it loses the leadership the
+    /// manager stops with [`ManagerError::LeadershipLost`], to be restarted from a clean state. Adds a health
+    /// check that the lease is renewed at most 20 seconds late; see [`Elector::check`].
     #[must_use]
     pub fn elector<S: LeaseStore>(mut self, elector: Elector<S>) -> Self {
         self.checks.push(elector.check(TOLERANCE));
@@ -154,30 +161,37 @@ impl Manager {
         self
     }
 
-    /// How long the end may take before what is left is dropped (G2); 35 seconds unless said, a little more than
-    /// what controllers [have](Controller::grace). Those who end after the controllers have two seconds all the
-    /// same.
+    /// Sets the time limit of shutdown, after which the rest is dropped (`manager.G2`). Defaults to 35
+    /// seconds, slightly more than that of [controllers](Controller::grace). Each part that stops after the
+    /// controllers has at least two seconds.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// How long the first lists may take before that is an error; as long as they like unless said.
+    /// Sets a time limit for the first lists. Unlimited by default.
     #[must_use]
-    pub fn sync_within(mut self, patience: Duration) -> Self {
-        self.patience = Some(patience);
+    pub fn sync_within(mut self, sync_timeout: Duration) -> Self {
+        self.sync_timeout = Some(sync_timeout);
         self
     }
 
-    /// Adds a controller.
-    pub fn add(&mut self, controller: Controller, reconcile: impl Reconcile) -> &mut Self {
-        self.controllers.push(Added::new(controller, reconcile));
+    /// Adds a controller with its reconcile function and a context: see [`Controller::run`].
+    pub fn add<T, C, F, R>(&mut self, controller: Controller, reconcile: F, context: Arc<C>) -> &mut Self
+    where
+        T: FromRequest,
+        C: Send + Sync + 'static,
+        F: Fn(T, Arc<C>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Action, Error>> + Send + 'static,
+    {
+        self.controllers.push(Added::new(controller, reconcile, context));
         self
     }
 
-    /// Adds something else that runs from the beginning, whoever leads. It is told to end by its token, after all
-    /// controllers have; it may end before, and if it ends with an error or panics so does the whole (G3).
+    /// Adds a task that runs from the start, whether this process leads or not. Its token is cancelled after
+    /// all controllers have stopped. It may end earlier; if it fails or panics, the manager shuts down
+    /// (`manager.G3`).
     ///
     /// ```no_run
     /// # fn example(manager: &mut watchkeeper_controller::Manager) {
@@ -202,21 +216,21 @@ impl Manager {
         self
     }
 
-    /// Runs until the process is told to end by SIGTERM or SIGINT, and ends in order (G2). A second signal ends it
-    /// at once. Dropped half-way, all of it ends at once too.
+    /// Runs until SIGTERM or SIGINT, and shuts down in order (`manager.G2`). A second signal stops everything
+    /// at once, and so does dropping the future.
     ///
     /// # Errors
     /// See [`ManagerError`].
     pub async fn run(self) -> Result<(), ManagerError> {
         let mut signals = signals::Signals::new().map_err(ManagerError::Signals)?;
-        let (first, told) = tokio::sync::oneshot::channel();
+        let (first, received) = tokio::sync::oneshot::channel();
         let twice = async {
             signals.next().await;
-            let _ = first.send(()); // nobody hears it if it is over
+            let _ = first.send(()); // fails if the manager has ended
             signals.next().await;
         };
         let run = self.run_until(async {
-            let _ = told.await; // an error: it is over
+            let _ = received.await; // an error means that the manager has ended
         });
         tokio::select! {
             biased;
@@ -225,13 +239,14 @@ impl Manager {
         }
     }
 
-    /// Runs until `stop`, and ends in order (G2). Dropped half-way, all of it ends at once.
+    /// Runs until `stop` resolves, and shuts down in order (`manager.G2`). Dropping the future stops
+    /// everything at once.
     ///
     /// # Errors
     /// See [`ManagerError`].
     pub async fn run_until(mut self, stop: impl Future<Output = ()>) -> Result<(), ManagerError> {
         self.count()?;
-        let (end, mut port) = (End::default(), Group::default());
+        let (shutdown, mut port) = (Shutdown::default(), Group::default());
         let closing = CancellationToken::new();
         if let Some(pages) = self.pages.take() {
             let (health, registry) = (self.health(), self.registry.clone());
@@ -241,36 +256,36 @@ impl Manager {
         self.factory.start();
         let (mut tasks, ending) = (Group::default(), CancellationToken::new());
         for Task { name, begin } in std::mem::take(&mut self.tasks) {
-            tasks.spawn(&name, end.unless_well(&name, begin(ending.clone())));
+            tasks.spawn(&name, shutdown.supervise(&name, begin(ending.clone())));
         }
         let (factory, grace) = (self.factory.clone(), self.grace);
-        let work = Box::pin(self.work(end.clone()));
+        let work = Box::pin(self.work(shutdown.clone()));
         let too_late = async {
             tokio::select! {
                 biased;
-                () = stop => end.begin(),
-                () = end.is_near() => {}
+                () = stop => shutdown.start(),
+                () = shutdown.started() => {}
             }
-            sleep_until(end.begun() + grace).await;
+            sleep_until(shutdown.started_at() + grace).await;
         };
         tokio::select! {
             biased;
-            () = work => {} // the end has begun
-            () = too_late => end.overrun("controllers"),
+            () = work => {} // shutdown has started
+            () = too_late => shutdown.overrun("controllers"),
         }
 
-        let deadline = || (end.begun() + grace).max(Instant::now() + LAST);
+        let deadline = || (shutdown.started_at() + grace).max(Instant::now() + LAST);
         ending.cancel();
-        tasks.finish(deadline(), &end).await;
+        tasks.finish(deadline(), &shutdown).await;
         if timeout_at(deadline(), factory.stop()).await.is_err() {
-            end.overrun("informers");
+            shutdown.overrun("informers");
         }
         closing.cancel();
-        port.finish(deadline(), &end).await;
-        end.outcome()
+        port.finish(deadline(), &shutdown).await;
+        shutdown.outcome()
     }
 
-    /// Has the controllers counted, where nobody has said otherwise.
+    /// Registers the metrics of controllers that have none yet.
     fn count(&mut self) -> Result<(), ManagerError> {
         let Some(registry) = &self.registry else { return Ok(()) };
         for mut added in std::mem::take(&mut self.controllers) {
@@ -290,32 +305,32 @@ impl Manager {
         self.checks.iter().cloned().fold(health, Health::check)
     }
 
-    /// Those that the controllers hear.
+    /// Returns the informers that the controllers watch.
     fn informers(&self) -> Vec<Informer> {
         self.controllers.iter().flat_map(|added| added.controller.informers().cloned()).collect()
     }
 
-    /// Waits for the first lists and for the leadership, and runs the controllers until the end begins.
-    async fn work(self, end: End) {
+    /// Waits for the first lists and the leadership, and runs the controllers until shutdown starts.
+    async fn work(self, shutdown: Shutdown) {
         let informers = self.informers();
         let synced = async {
             for informer in &informers {
-                informer.wait_until_ready().await; // one that ends before ends its controller
+                informer.wait_until_ready().await; // one that ends first also ends its controller
             }
-            self.factory.start(); // what was requested since would never be synced
-            let _ = self.factory.wait_until_ready(Duration::MAX).await; // an error: it has no informers, or they have ended
+            self.factory.start(); // starts informers requested meanwhile
+            let _ = self.factory.wait_until_ready(Duration::MAX).await; // an error: no informers, or they have ended
         };
-        let patience = self.patience.unwrap_or(Duration::MAX);
+        let sync_timeout = self.sync_timeout.unwrap_or(Duration::MAX);
         let in_time = tokio::select! {
             biased;
-            () = end.is_near() => return,
-            in_time = tokio::time::timeout(patience, synced) => in_time.is_ok(),
+            () = shutdown.started() => return,
+            in_time = tokio::time::timeout(sync_timeout, synced) => in_time.is_ok(),
         };
         if !in_time {
             let late = late(&self.factory, &informers);
-            return end.because(ManagerError::NotSynced { late, after: patience });
+            return shutdown.fail(ManagerError::NotSynced { late, after: sync_timeout });
         }
-        let led = Led { controllers: self.controllers, end };
+        let led = Led { controllers: self.controllers, shutdown };
         match self.elector {
             None => led.run(std::future::pending()).await,
             Some(elector) => elector.elect(led, self.grace).await,
@@ -323,7 +338,8 @@ impl Manager {
     }
 }
 
-/// The informers without a first list, each with the reason, such as `pods.v1: list failed: ... (401)`.
+/// Returns the informers without a first list, each with the cause, such as `pods.v1: list failed: ...
+/// (401)`.
 fn late(factory: &InformerFactory, informers: &[Informer]) -> Vec<String> {
     let own = informers.iter().filter_map(|it| Some((it.name().to_owned(), it.unready()?)));
     let others = factory.unready().into_iter().map(|it| (it.collection.to_string(), it.cause));

@@ -1,7 +1,8 @@
-//! Pages: how a program is, for who asks over HTTP.
+//! Pages: health and metrics over HTTP.
 //!
-//! `/healthz`, `/livez` and `/readyz` with `?verbose` and `?exclude=`, as [`Health`] tells them, and `/metrics`. There
-//! are at most [`CONNECTIONS`] at once, and more wait; who says nothing for [`PATIENCE`] is cut off.
+//! Serves `/healthz`, `/livez` and `/readyz` (see [`Health`]) with `?verbose` and `?exclude=`, and
+//! `/metrics`. At most [`CONNECTIONS`] connections are served at once, more wait; an idle one is closed after
+//! [`IDLE_TIMEOUT`].
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -25,22 +26,22 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_core::Health;
 use watchkeeper_metrics::Registry;
 
-use super::end::ManagerError;
+use super::shutdown::ManagerError;
 
 const CONNECTIONS: usize = 64;
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long accepting pauses when the system has no more file descriptors.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Pause when `accept` fails, usually for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// A port that nobody is accepted from yet.
+/// A bound port that does not accept connections yet.
 #[derive(Debug)]
 pub(super) struct Pages {
     socket: TcpListener,
     address: SocketAddr,
 }
 
-/// What there is to tell.
-struct Told {
+/// The content served.
+struct Content {
     health: Health,
     registry: Option<Registry>,
 }
@@ -60,8 +61,8 @@ impl Pages {
         self.address
     }
 
-    /// Answers until it is told to stop, and returns when the last answer was given. Dropped half-way, connections
-    /// are cut off.
+    /// Serves until `stop` is cancelled, and returns after the last response. Dropping the future closes all
+    /// connections.
     pub(super) fn run(
         self,
         health: Health,
@@ -71,7 +72,7 @@ impl Pages {
         let address = self.address;
         let socket = tokio::net::TcpListener::from_std(self.socket)
             .map_err(|source| ManagerError::Listen { address, source })?;
-        let told = Arc::new(Told { health, registry });
+        let content = Arc::new(Content { health, registry });
         Ok(async move {
             let permits = Arc::new(Semaphore::new(CONNECTIONS));
             let mut connections = JoinSet::new();
@@ -83,9 +84,9 @@ impl Pages {
                         tokio::time::sleep(ACCEPT_PAUSE).await;
                         continue;
                     };
-                    let (told, stop) = (told.clone(), stop.clone());
+                    let (content, stop) = (content.clone(), stop.clone());
                     connections.spawn(async move {
-                        serve(stream, told, stop).await;
+                        serve(stream, content, stop).await;
                         drop(permit);
                     });
                 }
@@ -97,15 +98,15 @@ impl Pages {
     }
 }
 
-async fn serve(stream: TcpStream, told: Arc<Told>, stop: CancellationToken) {
+async fn serve(stream: TcpStream, content: Arc<Content>, stop: CancellationToken) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let answer = told.answer(request.method(), request.uri());
-        async move { Ok::<_, Infallible>(answer) }
+        let response = content.respond(request.method(), request.uri());
+        async move { Ok::<_, Infallible>(response) }
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    builder.timer(TokioTimer::new()).header_read_timeout(IDLE_TIMEOUT);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // How a connection ends is the business of who asks.
+    // Connection errors are the client's business.
     let ended = tokio::select! {
         _ = &mut connection => true,
         () = stop.cancelled() => false,
@@ -116,8 +117,8 @@ async fn serve(stream: TcpStream, told: Arc<Told>, stop: CancellationToken) {
     }
 }
 
-impl Told {
-    fn answer(&self, method: &Method, uri: &http::Uri) -> Response<Full<Bytes>> {
+impl Content {
+    fn respond(&self, method: &Method, uri: &http::Uri) -> Response<Full<Bytes>> {
         if method != Method::GET && method != Method::HEAD {
             let mut refused = text(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n".to_owned());
             refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));

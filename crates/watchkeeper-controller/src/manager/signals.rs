@@ -1,8 +1,8 @@
-//! Signals: that somebody wants the process to end.
+//! Signals that ask the process to stop.
 
 use std::io;
 
-/// SIGTERM and SIGINT; where there is no SIGTERM, Ctrl-C.
+/// SIGTERM and SIGINT, or Ctrl-C on systems other than Unix.
 pub(super) struct Signals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
@@ -12,13 +12,13 @@ pub(super) struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    /// From now on they are heard, and do not end the process.
+    /// Installs the handlers: from now on the signals do not kill the process.
     pub(super) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// The next; waits for it.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
@@ -35,7 +35,7 @@ impl Signals {
 
     pub(super) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await // it cannot be heard here
+            std::future::pending().await // signals are not available here
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a controller promises, told by scripts on a paused clock.
+//! The controller's guarantees, tested with scripted sources on a paused clock.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod calls;
@@ -6,6 +6,7 @@ mod ending;
 mod failures;
 mod mapping;
 mod triggers;
+mod writes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +14,19 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use watchkeeper_cache::Informer;
-use watchkeeper_controller::{Action, Failure, Request};
+use watchkeeper_controller::{Action, Error, Request};
 use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
 use watchkeeper_testkit::script::{List, Script, Watch};
 use watchkeeper_wire::Kind;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An informer that runs, of shops that are listed and then watched.
+/// Starts an informer of shops with a scripted list and watch.
 fn shops(list: List, watch: Watch) -> Informer {
     informer("Shop", list, watch)
 }
 
-/// An informer that runs, of what is listed and then watched.
+/// Starts an informer with a scripted list and watch.
 fn informer(kind: &str, list: List, watch: Watch) -> Informer {
     let script = Script::new().without_initial_events().then(list).then(watch.stalls());
     let informer = Informer::new(Kind::new("example.com", "v1", kind), script);
@@ -33,21 +34,21 @@ fn informer(kind: &str, list: List, watch: Watch) -> Informer {
     informer
 }
 
-/// A shop in a generation.
+/// Returns a shop with this resource version and generation.
 fn shop(name: &str, version: u64, generation: i64) -> Object {
     let mut head = HeadBuilder::default();
     head.namespace("x").name(name).uid(name).version(&version.to_string()).generation(generation);
     Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
 }
 
-/// A part of something.
+/// Returns an object with an owner.
 fn part(name: &str, version: u64, owner: &Owner<'_>) -> Object {
     let mut head = HeadBuilder::default();
     head.namespace("x").name(name).uid(name).version(&version.to_string()).owner(owner);
     Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
 }
 
-/// Which keys were looked at, in which second.
+/// The keys reconciled, each with the second of its call.
 #[derive(Clone)]
 struct Calls {
     begun: Instant,
@@ -68,17 +69,17 @@ impl Calls {
         self.all.lock().clone()
     }
 
-    /// A function that notes and finds everything in order.
-    fn noting(&self) -> impl Fn(Request) -> std::future::Ready<Result<Action, Failure>> + use<> {
+    /// Returns a reconcile function that notes its calls and succeeds.
+    fn noting(&self) -> impl Fn(Request, Arc<()>) -> std::future::Ready<Result<Action, Error>> + use<> {
         let calls = self.clone();
-        move |request| {
+        move |request, _| {
             calls.note(&request);
-            std::future::ready(Ok(Action::Done))
+            std::future::ready(Ok(Action::await_change()))
         }
     }
 }
 
-/// After so many seconds.
+/// Sleeps for a number of seconds.
 async fn after(seconds: u64) {
     tokio::time::sleep(SECOND * u32::try_from(seconds).unwrap()).await;
 }

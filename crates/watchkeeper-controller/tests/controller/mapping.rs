@@ -1,13 +1,15 @@
-//! Whose keys the changes of others are about.
+//! Mapping from other objects to primary keys, and predicates.
 
+use std::sync::Arc;
 use watchkeeper_cache::Informer;
+use watchkeeper_controller::mapping::all_owners;
 use watchkeeper_controller::{Controller, predicate};
 use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
 use watchkeeper_testkit::script::{List, Watch};
 
 use crate::{Calls, SECOND, after, informer, part, shop, shops};
 
-/// A shop that refers to a map.
+/// Returns a shop whose spec refers to a map.
 fn referring(key: (&str, &str), version: u64, map: &str) -> Object {
     let mut head = HeadBuilder::default();
     head.namespace(key.0).name(key.1).uid(key.1).version(&version.to_string());
@@ -15,7 +17,7 @@ fn referring(key: (&str, &str), version: u64, map: &str) -> Object {
     Object { head: head.finish(), encoded: Encoded::json(body.into_bytes()) }
 }
 
-/// Something in a namespace, with a label of its own if it is not empty.
+/// Returns an object with the label `shop`, unless that is empty.
 fn labelled(key: (&str, &str), version: u64, shop: &str) -> Object {
     let mut head = HeadBuilder::default();
     head.namespace(key.0).name(key.1).uid(key.1).version(&version.to_string());
@@ -27,12 +29,12 @@ fn labelled(key: (&str, &str), version: u64, shop: &str) -> Object {
 
 async fn calls(controller: Controller) -> Vec<String> {
     let calls = Calls::new();
-    controller.run(calls.noting(), after(10)).await;
+    controller.run(calls.noting(), Arc::new(()), after(10)).await;
     calls.all()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_label_names_the_object_as_it_is_and_as_it_was() {
+async fn the_old_and_the_new_value_of_a_label_are_both_reconciled() {
     let shops = shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let watch = Watch::new()
         .wait(SECOND)
@@ -49,7 +51,7 @@ async fn a_label_names_the_object_as_it_is_and_as_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_owner_of_the_kind_is_looked_at_where_all_are_asked_for() {
+async fn owns_reconciles_the_controlling_owner_and_all_owners_every_owner_of_the_kind() {
     let a = Owner { api_version: "example.com/v2", kind: "Shop", name: "a", uid: "a", controller: true };
     let shops = || shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
     let stranger = Owner { kind: "Stall", controller: false, ..a };
@@ -59,11 +61,12 @@ async fn every_owner_of_the_kind_is_looked_at_where_all_are_asked_for() {
         informer("Part", List::at(1), watch)
     };
     assert_eq!(calls(Controller::new("shops", &shops()).owns(&parts())).await, ["a@0", "a@2"]);
-    let all = Controller::new("shops", &shops()).owns_with_others(&parts());
+    let shops = shops();
+    let all = Controller::new("shops", &shops).watches(&parts(), all_owners(shops.kind().name()));
     assert_eq!(calls(all).await, ["a@0", "a@1", "a@2"]);
 }
 
-/// Shops that refer to maps, and maps that change after a second each.
+/// Returns shops that refer to maps, and maps that change one second apart.
 fn shops_and_maps() -> (Informer, Informer) {
     let list = List::at(4)
         .item(referring(("x", "a"), 1, "m"))
@@ -83,24 +86,24 @@ fn shops_and_maps() -> (Informer, Informer) {
     (shops, informer("Map", List::at(4).item(labelled(("x", "n"), 4, "")), watch))
 }
 
-const ABOUT_MAPS: [&str; 10] = ["a@0", "b@0", "c@0", "d@0", "a@1", "b@1", "b@3", "a@4", "b@5", "c@5"];
+const EXPECTED_CALLS: [&str; 10] = ["a@0", "b@0", "c@0", "d@0", "a@1", "b@1", "b@3", "a@4", "b@5", "c@5"];
 
 #[tokio::test(start_paused = true)]
-async fn who_refers_to_an_object_is_looked_at_when_it_changes() {
+async fn objects_that_refer_to_a_changed_object_are_reconciled() {
     let (shops, maps) = shops_and_maps();
     let path = || "spec.configMapRef.name".parse().unwrap();
     let controller = Controller::new("shops", &shops).watches_by_field(&maps, path());
-    // A second controller of the same informer has the same index.
+    // A second controller on the same informer shares the index.
     let other = Controller::new("others", &shops).watches_by_field(&maps, path());
     let (called, also) = tokio::join!(calls(controller), calls(other));
     let mut called = called;
     called.sort_by_key(|call| call.split('@').nth(1).map(str::to_owned));
-    assert_eq!(called, ABOUT_MAPS);
+    assert_eq!(called, EXPECTED_CALLS);
     assert_eq!(also.len(), 10);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_index_of_ones_own_says_who_refers_to_an_object() {
+async fn a_custom_index_finds_the_objects_that_refer_to_another() {
     let (shops, maps) = shops_and_maps();
     let unknown = Controller::new("shops", &shops).watches_by_index(&maps, "map").unwrap_err();
     assert!(unknown.to_string().contains("map"), "{unknown}");
@@ -110,7 +113,7 @@ async fn an_index_of_ones_own_says_who_refers_to_an_object() {
     let controller = Controller::new("shops", &shops).watches_by_index(&maps, "map").unwrap();
     assert_eq!(calls(controller).await.len(), 10);
 
-    // What is in no namespace can be meant from all of them.
+    // A cluster-scoped object can be referred to from every namespace.
     let (shops, _) = shops_and_maps();
     let maps = informer("Map", List::at(4), Watch::new().wait(SECOND).added(labelled(("", "m"), 5, "")));
     let controller =
@@ -120,7 +123,7 @@ async fn an_index_of_ones_own_says_who_refers_to_an_object() {
 }
 
 #[test]
-fn predicates_see_what_they_are_named_for_and_can_be_joined() {
+fn predicates_compare_one_part_of_the_metadata_and_combine() {
     use predicate::{and, annotations_changed, generation_changed, labels_changed, not, or};
     let object = |label: &str, annotation: &str, generation: i64| {
         let mut head = HeadBuilder::default();
@@ -138,7 +141,7 @@ fn predicates_see_what_they_are_named_for_and_can_be_joined() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_predicate_hides_that_an_object_is_asked_to_go_or_was_replaced() {
+async fn no_predicate_hides_a_deletion_or_a_replacement() {
     let of = |version: &str, uid: &str, deleted: Option<&str>| {
         let mut head = HeadBuilder::default();
         head.namespace("x").name("a").uid(uid).version(version).generation(1);
@@ -153,6 +156,10 @@ async fn no_predicate_hides_that_an_object_is_asked_to_go_or_was_replaced() {
         .wait(SECOND)
         .modified(of("4", "2", None));
     let shops = shops(List::at(1).item(of("1", "1", None)), watch);
-    let deaf = predicate::not(predicate::or(|_: &Object, _: &Object| true, predicate::generation_changed));
-    assert_eq!(calls(Controller::new("shops", &shops).when(deaf)).await, ["a@0", "a@2", "a@3"]);
+    let reject_all =
+        predicate::not(predicate::or(|_: &Object, _: &Object| true, predicate::generation_changed));
+    assert_eq!(
+        calls(Controller::new("shops", &shops).with_predicate(reject_all)).await,
+        ["a@0", "a@2", "a@3"]
+    );
 }

@@ -1,14 +1,15 @@
-//! Events of `v1`.
+//! Writing `v1` events.
 
 use std::time::Duration;
 
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference};
+use tokio_util::sync::CancellationToken;
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference};
 
 use crate::sheet::{Sheet, Trouble};
 use crate::{World, reference};
 
 #[tokio::test(start_paused = true)]
-async fn the_first_is_created_and_the_rest_are_counted_and_what_has_expired_is_created_again() {
+async fn the_first_event_is_created_the_rest_are_counted_and_expired_ones_recreated() {
     let world = World::start(EventApi::Core);
     for _ in 0..3 {
         world.record("a", "m");
@@ -28,14 +29,14 @@ async fn the_first_is_created_and_the_rest_are_counted_and_what_has_expired_is_c
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_messages_are_combined_and_too_many_are_spared() {
+async fn many_messages_are_combined_and_then_rate_limited() {
     let world = World::start(EventApi::Core);
     for number in 0..30 {
         world.record("a", &number.to_string());
     }
     world.settle().await;
     let events = world.sheet.events();
-    assert_eq!(events.len(), 10, "nine as they are, and one for the rest");
+    assert_eq!(events.len(), 10, "nine single events and one aggregate");
     let combined = events.iter().find(|event| event["count"] != 1).unwrap();
     assert_eq!(combined["message"], "(combined from similar events): 24");
     assert_eq!(combined["count"], 16);
@@ -43,7 +44,20 @@ async fn many_messages_are_combined_and_too_many_are_spared() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_reach_the_server_is_tried_twelve_times_and_then_it_is_the_turn_of_the_next() {
+async fn a_spam_key_decides_which_events_share_a_rate_limit() {
+    let (sheet, stop) = (Sheet::default(), CancellationToken::new());
+    let (recorder, writer) = EventRecorder::new(sheet.clone(), EventApi::Core, "shops");
+    for number in 0..30 {
+        let shop = reference(&format!("shop-{number}"));
+        recorder.record(&shop, Event::normal("Because", "m"));
+    }
+    stop.cancel();
+    writer.spam_key(|_, _, reason| reason.to_owned()).run(stop).await;
+    assert_eq!(sheet.events().len(), 25, "all objects share one limit");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unreachable_server_is_tried_twelve_times_before_the_next_event() {
     let world = World::start(EventApi::Core);
     world.sheet.troubles([Trouble::Unreachable; 12]);
     world.record("a", "m");
@@ -56,11 +70,11 @@ async fn what_does_not_reach_the_server_is_tried_twelve_times_and_then_it_is_the
     assert_eq!(requests[12..], ["create b 1"]);
     assert_eq!(world.count("given_up"), 1);
     let seconds = world.begun.elapsed().as_secs();
-    assert!((100..=110).contains(&seconds), "{seconds} s: a part of ten at first, and then ten each");
+    assert!((100..=110).contains(&seconds), "{seconds} s: up to ten at first, then ten each");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_does_not_want_is_not_tried_again() {
+async fn rejected_events_are_not_retried() {
     let world = World::start(EventApi::Core);
     world.sheet.troubles([Trouble::Refused, Trouble::Exists, Trouble::Missing, Trouble::Unreachable]);
     for object in ["a", "b", "c", "d"] {
@@ -70,15 +84,15 @@ async fn what_the_server_does_not_want_is_not_tried_again() {
     assert_eq!(world.sheet.requests(), ["create a 1", "create b 1", "create c 1", "create d 1"]);
     assert_eq!((world.count("refused"), world.count("written")), (3, 0));
     tokio::time::sleep(Duration::from_secs(10)).await;
-    assert_eq!(world.sheet.requests(), ["create d 1"], "only what was not answered");
+    assert_eq!(world.sheet.requests(), ["create d 1"], "only the unanswered one is retried");
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_records_never_waits_and_what_has_no_room_is_counted() {
+async fn recording_never_blocks_and_dropped_events_are_counted() {
     let world = World::start(EventApi::Core);
     world.sheet.silent_for("a");
     world.record("a", "m");
-    world.settle().await; // the writer waits for the answer
+    world.settle().await; // the writer waits for the response
     for number in 0..1200 {
         world.record("a", &number.to_string());
     }
@@ -86,29 +100,29 @@ async fn who_records_never_waits_and_what_has_no_room_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_sheets_are_written_on_and_know_nothing_of_each_other() {
+async fn a_recorder_with_two_writers_keeps_them_independent() {
     let world = World::start(EventApi::Core);
     let other = Sheet::default();
-    let (second, writer) = Recorder::new(other.clone(), EventApi::Core, "others");
+    let (second, writer) = EventRecorder::new(other.clone(), EventApi::Core, "others");
     let _writing = tokio::spawn(writer.run(world.stop.clone()));
-    second.record(&reference("a"), Occurrence::normal("Because", "m"));
+    second.record(&reference("a"), Event::normal("Because", "m"));
     let both = world.recorder.clone().and(&second);
-    both.record(&reference("a"), Occurrence::normal("Because", "m"));
-    both.record(&reference("a"), Occurrence::normal("Because", "m"));
+    both.record(&reference("a"), Event::normal("Because", "m"));
+    both.record(&reference("a"), Event::normal("Because", "m"));
     world.settle().await;
     assert_eq!(world.sheet.requests(), ["create a 1", "patch a 2"]);
     assert_eq!(
         other.requests(),
         ["create a 1", "create a 1", "patch a 2"],
-        "another source is another event"
+        "another source makes another event"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_is_where_its_object_is_and_says_who_has_seen_it() {
+async fn an_event_has_the_namespace_of_its_object_and_its_source() {
     let world = World::start(EventApi::Core);
     let node = Reference { kind: "Node".to_owned(), name: "n1".to_owned(), ..Reference::default() };
-    world.recorder.clone().host("machine").record(&node, Occurrence::warning("Full", "no room"));
+    world.recorder.clone().host("machine").record(&node, Event::warning("Full", "no room"));
     world.settle().await;
     let [event] = &world.sheet.events()[..] else { panic!("one event") };
     assert_eq!(event["metadata"]["namespace"], "default");

@@ -1,17 +1,17 @@
-//! What becomes of what waits at the end.
+//! Shutdown of a writer.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder};
 use watchkeeper_metrics::Registry;
 
 use crate::sheet::{Sheet, Trouble};
 use crate::{World, count, reference};
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_is_written_and_what_comes_later_is_dropped() {
+async fn queued_events_are_flushed_and_later_ones_dropped() {
     for api in [EventApi::Core, EventApi::Events] {
         let world = World::start(api);
         for number in 0..100 {
@@ -21,13 +21,13 @@ async fn what_waits_is_written_and_what_comes_later_is_dropped() {
             (world.recorder.clone(), world.registry.clone(), world.sheet.clone());
         assert_eq!(world.stop().await, Duration::ZERO);
         assert_eq!(sheet.events().len(), 100);
-        recorder.record(&reference("late"), Occurrence::normal("Because", "m"));
+        recorder.record(&reference("late"), Event::normal("Because", "m"));
         assert_eq!((count(&registry, "written"), count(&registry, "dropped")), (100, 1));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_counts_of_series_are_told_at_the_end() {
+async fn series_counts_are_written_at_shutdown() {
     let world = World::start(EventApi::Events);
     for _ in 0..7 {
         world.record("a", "m");
@@ -39,7 +39,7 @@ async fn the_counts_of_series_are_told_at_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_end_nothing_is_tried_again() {
+async fn nothing_is_retried_at_shutdown() {
     for api in [EventApi::Core, EventApi::Events] {
         let world = World::start(api);
         world.sheet.troubles([Trouble::Unreachable; 100]);
@@ -48,7 +48,7 @@ async fn at_the_end_nothing_is_tried_again() {
         }
         world.settle().await;
         let (sheet, registry) = (world.sheet.clone(), world.registry.clone());
-        assert_eq!(world.stop().await, Duration::ZERO, "nobody waits any more");
+        assert_eq!(world.stop().await, Duration::ZERO, "no delay remains");
         let mut requests = sheet.requests();
         requests.sort();
         assert_eq!(requests, ["create a 1", "create b 1"]);
@@ -57,22 +57,22 @@ async fn at_the_end_nothing_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_takes_no_longer_than_was_said() {
+async fn the_final_flush_is_bounded() {
     let (sheet, registry, stop) = (Sheet::default(), Registry::new(), CancellationToken::new());
     sheet.silent_for("a");
-    let (recorder, writer) = Recorder::new(sheet, EventApi::Core, "shops");
+    let (recorder, writer) = EventRecorder::new(sheet, EventApi::Core, "shops");
     let writer = writer.metrics(&registry).unwrap().flush_within(Duration::from_secs(2));
     for object in ["a", "b", "c"] {
-        recorder.record(&reference(object), Occurrence::normal("Because", "m"));
+        recorder.record(&reference(object), Event::normal("Because", "m"));
     }
     stop.cancel();
     let begun = Instant::now();
     writer.run(stop).await;
     assert_eq!(begun.elapsed(), Duration::from_secs(2));
-    assert_eq!(count(&registry, "given_up"), 2, "those that waited");
+    assert_eq!(count(&registry, "given_up"), 2, "the queued ones");
 
-    // Without any recorder there is nothing to wait for.
-    let (recorder, writer) = Recorder::new(Sheet::default(), EventApi::Events, "shops");
+    // Without a recorder there is nothing to wait for.
+    let (recorder, writer) = EventRecorder::new(Sheet::default(), EventApi::Events, "shops");
     drop(recorder);
     writer.run(CancellationToken::new()).await;
 }

@@ -1,4 +1,4 @@
-//! What becomes of events, told by a sheet that somebody writes on, and by a server.
+//! Recording and writing events, against a fake sink and against a server.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod combined;
@@ -12,14 +12,14 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference};
 use watchkeeper_metrics::Registry;
 
 use crate::sheet::Sheet;
 
-/// A recorder, its writer at work, and what it writes on.
+/// A recorder with a running writer and its sink.
 struct World {
-    recorder: Recorder,
+    recorder: EventRecorder,
     sheet: Sheet,
     registry: Registry,
     stop: CancellationToken,
@@ -30,23 +30,23 @@ struct World {
 impl World {
     fn start(api: EventApi) -> Self {
         let (sheet, registry, stop) = (Sheet::default(), Registry::new(), CancellationToken::new());
-        let (recorder, writer) = Recorder::new(sheet.clone(), api, "shops");
+        let (recorder, writer) = EventRecorder::new(sheet.clone(), api, "shops");
         let writer = writer.metrics(&registry).unwrap();
         let writing = tokio::spawn(writer.run(stop.clone()));
         Self { recorder, sheet, registry, stop, writing, begun: Instant::now() }
     }
 
     fn record(&self, object: &str, message: &str) {
-        let occurrence = Occurrence::normal("Because", message).action("Acting");
-        self.recorder.record(&reference(object), occurrence);
+        let event = Event::normal("Because", message).action("Acting");
+        self.recorder.record(&reference(object), event);
     }
 
-    /// Waits until everybody waits.
+    /// Waits until the writer is idle.
     async fn settle(&self) {
         sleep(Duration::from_millis(1)).await;
     }
 
-    /// Stops the writer; how long that has taken.
+    /// Stops the writer, and returns how long that took.
     async fn stop(self) -> Duration {
         let begun = Instant::now();
         self.stop.cancel();
@@ -54,7 +54,7 @@ impl World {
         begun.elapsed()
     }
 
-    /// How many events have had this result.
+    /// Returns the number of events with this result.
     fn count(&self, result: &str) -> u32 {
         count(&self.registry, result)
     }

@@ -1,4 +1,4 @@
-//! Events of `events.k8s.io/v1`.
+//! Writing `events.k8s.io/v1` events.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::sheet::Trouble;
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[tokio::test(start_paused = true)]
-async fn a_series_is_begun_refreshed_and_finished() {
+async fn a_series_is_started_refreshed_and_finished() {
     let world = World::start(EventApi::Events);
     for _ in 0..4 {
         world.record("a", "m");
@@ -23,20 +23,20 @@ async fn a_series_is_begun_refreshed_and_finished() {
         sleep(MINUTE * 2).await;
         world.record("a", "m");
     }
-    assert_eq!(world.sheet.requests(), ["patch a 18"], "after half an hour, and not before");
+    assert_eq!(world.sheet.requests(), ["patch a 18"], "after 30 minutes, not before");
     sleep(MINUTE * 5).await;
     assert!(world.sheet.requests().is_empty());
     sleep(MINUTE * 8).await;
-    assert_eq!(world.sheet.requests(), ["patch a 20"], "it is over");
+    assert_eq!(world.sheet.requests(), ["patch a 20"], "the series is over");
     sleep(MINUTE * 60).await;
     assert!(world.sheet.requests().is_empty());
     world.record("a", "m");
     world.settle().await;
-    assert_eq!(world.sheet.requests(), ["create a 1"], "the next is a first one");
+    assert_eq!(world.sheet.requests(), ["create a 1"], "the next event starts anew");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_last_word_that_cannot_be_said_is_said_later() {
+async fn a_failed_final_write_is_repeated_later() {
     let world = World::start(EventApi::Events);
     for _ in 0..3 {
         world.record("a", "m");
@@ -53,9 +53,9 @@ async fn a_last_word_that_cannot_be_said_is_said_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_series_whose_event_comes_and_goes_is_tried_again() {
+async fn a_series_is_retried_when_its_event_is_deleted_and_recreated() {
     let world = World::start(EventApi::Events);
-    // The patch finds none, and then there is one.
+    // The patch finds no event, then the create finds one.
     world.sheet.troubles([Trouble::None, Trouble::Missing, Trouble::Exists]);
     world.record("a", "m");
     world.record("a", "m");
@@ -63,7 +63,7 @@ async fn a_series_whose_event_comes_and_goes_is_tried_again() {
     assert_eq!(world.sheet.requests(), ["create a 1", "patch a 2", "create a 2"]);
     sleep(Duration::from_secs(13)).await;
     assert_eq!(world.sheet.requests(), ["patch a 2"]);
-    // One that is not there any more is created as it is.
+    // A deleted event is recreated with its count.
     let world = World::start(EventApi::Events);
     world.record("a", "m");
     world.settle().await;
@@ -75,7 +75,7 @@ async fn a_series_whose_event_comes_and_goes_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_refused_is_not_tried_again_and_what_is_not_answered_is_twelve_times() {
+async fn rejected_events_are_not_retried_and_unanswered_ones_are_twelve_times() {
     let world = World::start(EventApi::Events);
     world.sheet.troubles([Trouble::Refused, Trouble::Exists]);
     world.record("a", "m");
@@ -93,11 +93,11 @@ async fn what_is_refused_is_not_tried_again_and_what_is_not_answered_is_twelve_t
     }
     assert_eq!(world.sheet.requests(), ["create c 1"; 12]);
     let seconds = begun.elapsed().as_secs();
-    assert!((110..=138).contains(&seconds), "{seconds} s: eleven times from ten to twelve and a half");
+    assert!((110..=138).contains(&seconds), "{seconds} s: eleven delays of 10 to 12.5 s");
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_not_answered_holds_up_few() {
+async fn an_unanswered_write_blocks_only_its_own_worker() {
     let world = World::start(EventApi::Events);
     world.sheet.silent_for("a");
     world.record("a", "m");
@@ -107,5 +107,5 @@ async fn one_that_is_not_answered_holds_up_few() {
     }
     world.settle().await;
     let written = world.count("written");
-    assert!((30..64).contains(&written), "{written}: all but those of one worker of eight");
+    assert!((30..64).contains(&written), "{written}: all but those of one of eight workers");
 }

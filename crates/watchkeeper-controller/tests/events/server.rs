@@ -1,11 +1,11 @@
-//! On a server.
+//! Writing events to a server.
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::events::{EventApi, Occurrence, Recorder, Reference, ServerSink};
+use watchkeeper_controller::events::{Event, EventApi, EventRecorder, Reference, ServerSink};
 use watchkeeper_core::Status;
 use watchkeeper_testkit::{Fault, TestCluster, Verb};
 use watchkeeper_wire::Kind;
@@ -26,12 +26,12 @@ impl World {
             "metadata": {"name": "web", "namespace": cluster.namespace()},
         });
         let maps: ResourceClient<Value> = client.resource("configmaps", &Kind::new("", "v1", "ConfigMap"));
-        let made = maps.namespace(cluster.namespace()).create(&pod, &Default::default()).await.unwrap();
-        let about = Reference::of_object(&made).unwrap();
+        let created = maps.namespace(cluster.namespace()).create(&pod, &Default::default()).await.unwrap();
+        let about = Reference::of_object(&created).unwrap();
         Self { cluster, client, about }
     }
 
-    /// The events there are, by reason.
+    /// Returns the events of the namespace, sorted by reason.
     async fn events(&self, group: &str) -> Vec<Value> {
         let events: ResourceClient<Value> = self.client.resource("events", &Kind::new(group, "v1", "Event"));
         let events = events.namespace(self.cluster.namespace());
@@ -42,29 +42,29 @@ impl World {
 }
 
 #[tokio::test]
-async fn the_newer_api_is_taken_where_the_server_has_it() {
+async fn events_k8s_io_is_preferred_if_the_server_has_it() {
     let world = World::start().await;
-    let (_, writer) = Recorder::for_server(&world.client, "shops").await;
+    let (_, writer) = EventRecorder::for_server(&world.client, "shops").await;
     assert_eq!(writer.api(), EventApi::Events);
     world.cluster.stop().await;
 }
 
 #[tokio::test]
-async fn events_of_the_first_api_are_created_and_counted() {
+async fn v1_events_are_created_and_counted() {
     let world = World::start().await;
     let sink = ServerSink::new(&world.client, EventApi::Core);
-    let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
+    let (recorder, writer) = EventRecorder::new(sink, EventApi::Core, "shops");
     for _ in 0..3 {
-        recorder.record(&world.about, Occurrence::normal("Again", "m"));
+        recorder.record(&world.about, Event::normal("Again", "m"));
     }
     for number in 0..12 {
-        recorder.record(&world.about, Occurrence::warning("Many", number.to_string()));
+        recorder.record(&world.about, Event::warning("Many", number.to_string()));
     }
     let stop = CancellationToken::new();
     stop.cancel();
     writer.run(stop).await;
     let events = world.events("").await;
-    assert_eq!(events.len(), 11, "one, nine, and one for three");
+    assert_eq!(events.len(), 11, "one counted, nine single, one aggregate");
     assert_eq!((&events[0]["reason"], &events[0]["count"]), (&"Again".into(), &3.into()));
     assert_eq!(events[0]["involvedObject"]["uid"], world.about.uid.as_str());
     assert_eq!(events[0]["reportingComponent"], "shops");
@@ -77,15 +77,15 @@ async fn events_of_the_first_api_are_created_and_counted() {
 }
 
 #[tokio::test]
-async fn events_of_the_second_api_are_series_and_can_be_read_by_the_first() {
+async fn events_k8s_io_series_are_readable_as_v1() {
     let world = World::start().await;
-    let (recorder, writer) = Recorder::for_server(&world.client, "shops").await;
+    let (recorder, writer) = EventRecorder::for_server(&world.client, "shops").await;
     let other = Reference { name: "other".to_owned(), ..world.about.clone() };
     for number in 0..5 {
-        let occurrence = Occurrence::normal("Again", number.to_string()).action("Doing");
-        recorder.record(&world.about, occurrence.related(&other));
+        let event = Event::normal("Again", number.to_string()).action("Doing");
+        recorder.record(&world.about, event.related(&other));
     }
-    recorder.record(&world.about, Occurrence::warning("Once", "m"));
+    recorder.record(&world.about, Event::warning("Once", "m"));
     let stop = CancellationToken::new();
     stop.cancel();
     writer.run(stop).await;
@@ -101,19 +101,19 @@ async fn events_of_the_second_api_are_series_and_can_be_read_by_the_first() {
 }
 
 #[tokio::test]
-async fn what_the_server_refuses_is_left_and_what_it_lost_is_written_again() {
+async fn events_that_the_server_rejects_are_not_retried() {
     let world = World::start().await;
     let sink = ServerSink::new(&world.client, EventApi::Core);
     let registry = watchkeeper_metrics::Registry::new();
-    let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
+    let (recorder, writer) = EventRecorder::new(sink, EventApi::Core, "shops");
     let writer = writer.metrics(&registry).unwrap();
-    // A namespace that is not there.
+    // A namespace that does not exist.
     let lost = Reference { namespace: "nowhere".to_owned(), ..world.about.clone() };
-    recorder.record(&lost, Occurrence::normal("Lost", "m"));
-    recorder.record(&world.about, Occurrence::normal("Kept", "m"));
+    recorder.record(&lost, Event::normal("Lost", "m"));
+    recorder.record(&world.about, Event::normal("Kept", "m"));
     let cut = Fault::on(Verb::Create).resource("events").namespace(world.cluster.namespace());
     let cut = world.cluster.faults().add(cut.answer(Status::forbidden(None, "", "no")).times(1));
-    recorder.record(&world.about, Occurrence::normal("Later", "m"));
+    recorder.record(&world.about, Event::normal("Later", "m"));
     let stop = CancellationToken::new();
     stop.cancel();
     writer.run(stop).await;

@@ -1,4 +1,4 @@
-//! A sheet that events are written on, which can fail.
+//! A fake sink with injected faults.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use watchkeeper_controller::events::{EventSink, WriteError};
 
-/// Clones are the same sheet.
+/// Clones share their state.
 #[derive(Clone, Default)]
 pub(crate) struct Sheet {
     state: Arc<Mutex<State>>,
@@ -16,14 +16,14 @@ pub(crate) struct Sheet {
 #[derive(Default)]
 struct State {
     events: BTreeMap<String, Value>,
-    /// `create` and `patch`, with the object and the count.
+    /// The requests: `create` or `patch`, the object and the count.
     requests: Vec<String>,
     troubles: VecDeque<Trouble>,
-    /// Whose requests are never answered.
+    /// The object whose requests are never answered.
     silent_for: Option<String>,
 }
 
-/// What is to happen to a request.
+/// A fault for one request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Trouble {
     None,
@@ -34,17 +34,17 @@ pub(crate) enum Trouble {
 }
 
 impl Sheet {
-    /// What happens to the next requests.
+    /// Injects faults into the next requests.
     pub(crate) fn troubles(&self, troubles: impl IntoIterator<Item = Trouble>) {
         self.state.lock().troubles.extend(troubles);
     }
 
-    /// Requests for this object are never answered.
+    /// Never answers requests for this object.
     pub(crate) fn silent_for(&self, object: &str) {
         self.state.lock().silent_for = Some(object.to_owned());
     }
 
-    /// All requests since this was asked last.
+    /// Returns the requests since the last call.
     pub(crate) fn requests(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().requests)
     }
@@ -53,7 +53,7 @@ impl Sheet {
         self.state.lock().events.values().cloned().collect()
     }
 
-    /// They have had their time.
+    /// Deletes all events, as if their TTL had passed.
     pub(crate) fn expire(&self) {
         self.state.lock().events.clear();
     }

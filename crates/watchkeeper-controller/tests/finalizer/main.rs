@@ -1,4 +1,4 @@
-//! Finalizers on a server that others write to as well.
+//! Finalizers on a server, with concurrent writers.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod steps;
@@ -12,7 +12,7 @@ use watchkeeper_cache::Informer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::{Action, Controller, Failure, Finalizer, Finalizing, Request};
+use watchkeeper_controller::{Action, Controller, Finalizer, Finalizing, Request, TerminalError};
 use watchkeeper_testkit::TestCluster;
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_wire::Kind;
@@ -55,34 +55,34 @@ impl World {
         finalizers(&self.get(name).await.unwrap())
     }
 
-    /// Runs the finalizer once for an object as it is known: what was done, and what came of it.
-    async fn run(&self, known: &Arc<Value>, outcome: Result<Action, &'static str>) -> (Vec<String>, bool) {
+    /// Runs the finalizer once for a cached object, and returns the steps run and whether the call succeeded.
+    async fn run(&self, cached: &Arc<Value>, outcome: Result<Action, &'static str>) -> (Vec<String>, bool) {
         let (done, informer) = (Arc::new(Mutex::new(Vec::new())), one());
-        let finalizer = Finalizer::new(OURS, &self.maps, informer.store());
-        let (noted, known) = (done.clone(), known.clone());
-        let (told, hears) = tokio::sync::oneshot::channel();
-        let told = Arc::new(Mutex::new(Some(told)));
-        let reconcile = move |request: Request| {
-            let (finalizer, known, noted, told) =
-                (finalizer.clone(), known.clone(), noted.clone(), told.clone());
+        let finalizer = Finalizer::new(OURS, &self.maps);
+        let (noted, cached) = (done.clone(), cached.clone());
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let sender = Arc::new(Mutex::new(Some(sender)));
+        let reconcile = move |_: Request, _| {
+            let (finalizer, cached, noted, sender) =
+                (finalizer.clone(), cached.clone(), noted.clone(), sender.clone());
             async move {
                 let act = |what: Finalizing<Value>| async move {
                     noted.lock().push(match what {
                         Finalizing::Apply(map) => format!("apply with {:?}", finalizers(&map)),
                         Finalizing::Cleanup(_) => "cleanup".to_owned(),
                     });
-                    outcome.map_err(Failure::terminal)
+                    outcome.map_err(|error| TerminalError::new(error).into())
                 };
-                let outcome = finalizer.run(&request, known, act).await;
-                told.lock().take().unwrap().send(outcome.is_ok()).unwrap();
-                Ok(Action::Done)
+                let outcome = finalizer.run(cached, act).await;
+                sender.lock().take().unwrap().send(outcome.is_ok()).unwrap();
+                Ok(Action::await_change())
             }
         };
         let stop = Arc::new(Mutex::new(None));
         let stopped = stop.clone();
         Controller::new("maps", &informer)
-            .run(reconcile, async move {
-                *stopped.lock() = hears.await.ok();
+            .run(reconcile, Arc::new(()), async move {
+                *stopped.lock() = receiver.await.ok();
             })
             .await;
         let outcome = stop.lock().unwrap();
@@ -90,7 +90,7 @@ impl World {
     }
 }
 
-/// An informer of one object, so that a controller is called once.
+/// Starts an informer of one object, so that the controller makes one call.
 fn one() -> Informer {
     let script = Script::new().without_initial_events();
     let script = script.then(List::at(1).item(object("x/a", 1))).then(Watch::new().stalls());

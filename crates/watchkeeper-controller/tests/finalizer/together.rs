@@ -1,20 +1,42 @@
-//! Several at the same list at once.
+//! Concurrent changes to one list of finalizers.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use watchkeeper_cache::{InformerFactory, Keep};
+use watchkeeper_cache::InformerFactory;
 use watchkeeper_client::retry_on_conflict;
-use watchkeeper_controller::{Action, Controller, Finalizer, Finalizing, Manager, Request};
+use watchkeeper_controller::{Action, Controller, Error, Finalizer, Finalizing, Manager};
 use watchkeeper_core::Collection;
 
 use crate::World;
 
+const CONTROLLERS: usize = 4;
+
+/// Keeps a finalizer on the shared map, and notifies when all controllers have theirs on it.
+async fn keep_finalizer(
+    map: Arc<Value>,
+    context: Arc<(Finalizer<Value>, Arc<Notify>)>,
+) -> Result<Action, Error> {
+    if map["metadata"]["name"] != "shared" {
+        return Ok(Action::await_change());
+    }
+    let (finalizer, all_applied) = &*context;
+    finalizer
+        .run(map, |step| async move {
+            if let Finalizing::Apply(map) = step
+                && crate::finalizers(&map).len() == CONTROLLERS + 1
+            {
+                all_applied.notify_one();
+            }
+            Ok(Action::await_change())
+        })
+        .await
+}
+
 #[tokio::test]
-async fn several_controllers_share_an_object_and_none_loses_what_is_anothers() {
-    const CONTROLLERS: usize = 4;
+async fn several_controllers_keep_their_finalizers_on_one_object() {
     let world = World::start().await;
     let maps = Collection::CONFIG_MAPS.namespace(world.cluster.namespace());
     let factory = InformerFactory::new(world.client.clone());
@@ -22,31 +44,13 @@ async fn several_controllers_share_an_object_and_none_loses_what_is_anothers() {
     let (mut manager, all_applied) = (Manager::new(&factory), Arc::new(Notify::new()));
     for number in 0..CONTROLLERS {
         let name = format!("example.com/controller-{number}");
-        let finalizer = Finalizer::new(&name, &world.maps, informer.store());
-        let (reader, all_applied) = (informer.reader::<Value>(Keep::Encoded), all_applied.clone());
-        manager.add(Controller::new(&name, &informer), move |request: Request| {
-            let (finalizer, reader, all_applied) = (finalizer.clone(), reader.clone(), all_applied.clone());
-            async move {
-                let Some(map) = reader.get(request.key())? else { return Ok(Action::Done) };
-                let is_ours = map["metadata"]["name"] == "shared";
-                let act = |what: Finalizing<Value>| async move {
-                    if let Finalizing::Apply(map) = what
-                        && crate::finalizers(&map).len() == CONTROLLERS + 1
-                    {
-                        all_applied.notify_one();
-                    }
-                    Ok(Action::Done)
-                };
-                match is_ours {
-                    true => finalizer.run(&request, map, act).await,
-                    false => Ok(Action::Done),
-                }
-            }
-        });
+        let finalizer = Finalizer::new(&name, &world.maps);
+        let context = Arc::new((finalizer, all_applied.clone()));
+        manager.add(Controller::new(&name, &informer), keep_finalizer, context);
     }
-    let story = async {
+    let scenario = async {
         world.create("shared", &["example.com/person"]).await;
-        // A person who changes other fields and the list meanwhile.
+        // Meanwhile another client changes other fields.
         for round in 0..20 {
             retry_on_conflict(async || {
                 let mut map = world.maps.get("shared").await?;
@@ -77,12 +81,12 @@ async fn several_controllers_share_an_object_and_none_loses_what_is_anothers() {
         .unwrap();
         assert_eq!(world.get("shared").await, None);
     };
-    manager.run_until(Box::pin(story)).await.unwrap();
+    manager.run_until(Box::pin(scenario)).await.unwrap();
     world.cluster.stop().await;
 }
 
 #[tokio::test]
-async fn one_finalizer_survives_many_who_put_on_and_take_off_theirs() {
+async fn a_finalizer_survives_concurrent_additions_and_removals_of_others() {
     let world = World::start().await;
     let map = world.create("busy", &["example.com/first"]).await;
     let mut others = JoinSet::new();
@@ -91,7 +95,7 @@ async fn one_finalizer_survives_many_who_put_on_and_take_off_theirs() {
         others.spawn(async move {
             for _ in 0..5 {
                 for on in [true, false] {
-                    // As someone does it who knows of no one else: read, change, write if nothing has changed.
+                    // Read, modify, update with the resource version, as a typical client does.
                     while let Err(error) = async {
                         let mut map = maps.get("busy").await?;
                         let mut list = crate::finalizers(&map);
@@ -112,7 +116,7 @@ async fn one_finalizer_survives_many_who_put_on_and_take_off_theirs() {
     }
     let mut applied = 0;
     while applied == 0 {
-        applied = world.run(&map, Ok(Action::Done)).await.0.len(); // again if the list changes all the time
+        applied = world.run(&map, Ok(Action::await_change())).await.0.len(); // repeated while the list keeps changing
     }
     while let Some(other) = others.join_next().await {
         other.unwrap();

@@ -1,4 +1,4 @@
-//! What one leader has not done the next one does.
+//! A new leader finishes what the previous one did not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use watchkeeper_cache::InformerFactory;
 use watchkeeper_controller::leader::Elector;
-use watchkeeper_controller::{Action, Controller, Failure, Manager, Request};
+use watchkeeper_controller::{Action, Controller, Manager, Request};
 use watchkeeper_core::{Collection, ObjectKey};
 use watchkeeper_testkit::TestCluster;
 
@@ -19,7 +19,7 @@ use crate::world::World;
 const PROCESSES: u64 = 3;
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Who works, and what was done.
+/// The running calls and the finished work.
 #[derive(Clone, Default)]
 struct Ledger {
     state: Arc<Mutex<State>>,
@@ -27,94 +27,99 @@ struct Ledger {
 
 #[derive(Default)]
 struct State {
-    /// How many calls of each are under way.
+    /// Number of running calls per process.
     working: BTreeMap<String, u32>,
     done: BTreeSet<ObjectKey>,
     begun: u64,
-    /// Who has done what, in order.
+    /// Finished objects with the process that did the work, in order.
     history: Vec<String>,
 }
 
-/// A call that is under way, until it is dropped.
+/// A running call, until it is dropped.
 struct Working {
     ledger: Ledger,
-    who: String,
-    /// The how manieth this is.
+    process: String,
+    /// Sequence number of the call.
     number: u64,
 }
 
 impl Ledger {
-    fn begin(&self, who: &str) -> Working {
+    fn begin(&self, process: &str) -> Working {
         let mut state = self.state.lock();
-        *state.working.entry(who.to_owned()).or_default() += 1;
-        assert_eq!(state.working.len(), 1, "two work at once: {:?}", state.working);
+        *state.working.entry(process.to_owned()).or_default() += 1;
+        assert_eq!(state.working.len(), 1, "two processes work at once: {:?}", state.working);
         state.begun += 1;
-        Working { ledger: self.clone(), who: who.to_owned(), number: state.begun }
+        Working { ledger: self.clone(), process: process.to_owned(), number: state.begun }
     }
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
         let mut state = self.ledger.state.lock();
-        let left = state.working.get(&self.who).map_or(0, |count| count - 1);
+        let left = state.working.get(&self.process).map_or(0, |count| count - 1);
         match left {
-            0 => drop(state.working.remove(&self.who)),
-            _ => drop(state.working.insert(self.who.clone(), left)),
+            0 => drop(state.working.remove(&self.process)),
+            _ => drop(state.working.insert(self.process.clone(), left)),
         }
     }
 }
 
-/// One of the processes, which lives, ends or breaks down, and lives again.
+/// One process that runs, stops or crashes, and starts again.
 async fn live(cluster: Arc<TestCluster>, world: World, ledger: Ledger, number: u64) {
-    let maps = Collection::CONFIG_MAPS.namespace(cluster.namespace());
-    let way = world.way(number * 31, 3);
+    let maps = Collection::new("", "v1", "configmaps", "ConfigMap").namespace(cluster.namespace());
+    let connection = world.connection(number * 31, 3);
     for life in 0_u64.. {
-        let who = format!("{number}-{life}");
+        let process = format!("{number}-{life}");
         let factory = InformerFactory::new(cluster.server().sources());
         let controller = Controller::new("maps", &factory.informer(&maps)).concurrency(2);
         let leads = Arc::new(Notify::new());
-        let (told, own) = (leads.clone(), who.clone());
-        let elector = Elector::new(way.clone(), &who).unwrap().on_change(move |holder| {
+        let (notify, own) = (leads.clone(), process.clone());
+        let elector = Elector::new(connection.clone(), &process).unwrap().on_change(move |holder| {
             if holder == own {
-                told.notify_one();
+                notify.notify_one();
             }
         });
         let mut manager = Manager::new(&factory).elector(elector);
         let ledger = ledger.clone();
-        manager.add(controller, move |request: Request| {
-            let (ledger, who) = (ledger.clone(), who.clone());
-            async move {
-                if ledger.state.lock().done.contains(request.key()) {
-                    return Ok(Action::Done);
+        manager.add(
+            controller,
+            move |request: Request, _| {
+                let (ledger, process) = (ledger.clone(), process.clone());
+                async move {
+                    if ledger.state.lock().done.contains(request.key()) {
+                        return Ok(Action::await_change());
+                    }
+                    let working = ledger.begin(&process);
+                    sleep(Duration::from_millis(working.number * 389 % 5000)).await;
+                    if working.number.is_multiple_of(3) {
+                        return Err("not this time".into());
+                    }
+                    let mut state = ledger.state.lock();
+                    state.done.insert(request.key().clone());
+                    state.history.push(format!("{process}: {}", request.key().name()));
+                    Ok(Action::await_change())
                 }
-                let working = ledger.begin(&who);
-                sleep(Duration::from_millis(working.number * 389 % 5000)).await;
-                if working.number.is_multiple_of(3) {
-                    return Err(Failure::retry("not this time"));
-                }
-                let mut state = ledger.state.lock();
-                state.done.insert(request.key().clone());
-                state.history.push(format!("{who}: {}", request.key().name()));
-                Ok(Action::Done)
-            }
-        });
+            },
+            Arc::new(()),
+        );
         let time = Duration::from_millis(500 + (number * 1511 + life * 2711) % 9000);
         let enough = async {
             leads.notified().await;
             sleep(time).await;
         };
         if (number + life).is_multiple_of(4) {
-            tokio::select! { // it breaks down
+            tokio::select! { // it crashes
                 _ = manager.run_until(std::future::pending()) => {}
                 () = enough => {}
             }
         } else {
-            let _ = manager.run_until(enough).await; // that it does not lead any more is no failure
+            let _ = manager.run_until(enough).await; // losing the leadership is expected
         }
     }
 }
 
-/// So many leaders follow each other while objects are made: who has done which of them, in order.
+/// Runs until the leader has changed a number of times while objects are created, and returns which process
+/// handled which object, in order.
 fn history(changes: u32) -> Vec<String> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
@@ -124,37 +129,37 @@ fn history(changes: u32) -> Vec<String> {
         let processes: Vec<_> = (0..PROCESSES)
             .map(|number| tokio::spawn(live(cluster.clone(), world.clone(), ledger.clone(), number)))
             .collect();
-        let mut made = BTreeSet::new();
+        let mut created = BTreeSet::new();
         while world.lease().is_none_or(|held| held.record.transitions < changes) {
-            let name = format!("map-{:04}", made.len());
+            let name = format!("map-{:04}", created.len());
             let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
             cluster.create(map).await.unwrap();
-            made.insert(ObjectKey::namespaced(cluster.namespace(), &name));
+            created.insert(ObjectKey::namespaced(cluster.namespace(), &name));
             sleep(SECOND * 61).await;
         }
         let all_done = async {
-            while !made.is_subset(&ledger.state.lock().done) {
+            while !created.is_subset(&ledger.state.lock().done) {
                 sleep(SECOND).await;
             }
         };
         timeout(SECOND * 600, all_done).await.unwrap();
         for process in processes {
             process.abort();
-            assert!(process.await.unwrap_err().is_cancelled(), "it has failed");
+            assert!(process.await.unwrap_err().is_cancelled(), "it panicked");
         }
         let state = ledger.state.lock();
-        assert_eq!(state.done, made, "nothing else is done");
+        assert_eq!(state.done, created, "no other work was done");
         state.history.clone()
     })
 }
 
 #[test]
-fn a_thousand_leaders_follow_each_other_and_no_work_is_lost() {
+fn no_work_is_lost_across_a_thousand_leaders() {
     let history = history(1000);
-    assert!(history.len() > 100, "{} objects are too few to say anything", history.len());
+    assert!(history.len() > 100, "only {} objects", history.len());
 }
 
 #[test]
-fn the_same_leaders_do_the_same_each_time() {
+fn runs_are_deterministic() {
     assert_eq!(history(30), history(30));
 }

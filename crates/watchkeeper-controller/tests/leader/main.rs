@@ -1,4 +1,4 @@
-//! Never two leaders at once, and always one in the end.
+//! Leader election: at most one leader at a time, and eventually one.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod handover;

@@ -17,20 +17,20 @@ fn record(holder: &str, lasts: u64, transitions: u32) -> Record {
     }
 }
 
-/// Runs one until it leads: after how many seconds, and with which token.
+/// Runs an elector until it leads, and returns after how many seconds and with which token.
 async fn leads_after(world: &World) -> (u64, u32) {
     let begun = Instant::now();
-    let (told, hears) = tokio::sync::oneshot::channel();
-    let elector = Elector::new(world.way(1, 0), "me").unwrap().keep_at_end();
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let elector = Elector::new(world.connection(1, 0), "me").unwrap().keep_at_end();
     let lead = |leadership: Leadership| async move {
-        told.send((begun.elapsed().as_secs(), leadership.token())).unwrap();
+        sender.send((begun.elapsed().as_secs(), leadership.token())).unwrap();
     };
     assert!(elector.run(lead, std::future::pending()).await);
-    hears.await.unwrap()
+    receiver.await.unwrap()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_nobody_has_is_taken_at_once() {
+async fn a_free_lease_is_acquired_at_once() {
     let world = World::default();
     assert_eq!(leads_after(&world).await, (0, 0));
     assert_eq!(world.lease().unwrap().record.holder, "me");
@@ -41,14 +41,14 @@ async fn a_lease_that_nobody_has_is_taken_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_another_has_is_taken_when_it_has_not_changed_for_as_long_as_it_says() {
+async fn a_held_lease_is_taken_after_its_own_duration_without_a_change() {
     let world = World::default();
     world.set(record("other", 40, 4));
     let (seconds, token) = leads_after(&world).await;
-    assert!((40..46).contains(&seconds), "after {seconds} s: by the other's own duration");
+    assert!((40..46).contains(&seconds), "after {seconds} s: by the holder's own lease duration");
     assert_eq!(token, 5);
 
-    // A holder that renews every ten seconds keeps it, although its clock stands still.
+    // A leader that renews every ten seconds keeps the lease although its clock is stopped.
     world.set(record("other", 15, 4));
     let renewing = tokio::spawn({
         let world = world.clone();
@@ -65,17 +65,17 @@ async fn a_lease_that_another_has_is_taken_when_it_has_not_changed_for_as_long_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leads_renews_without_looking_and_releases_at_the_end() {
+async fn a_leader_renews_without_reading_and_releases_at_the_end() {
     let world = World::default();
-    let way = world.way(1, 0);
-    let elector = Elector::new(way.clone(), "me").unwrap();
+    let connection = world.connection(1, 0);
+    let elector = Elector::new(connection.clone(), "me").unwrap();
     let lead = |leadership: Leadership| async move {
         assert!(leadership.is_valid());
         leadership.lost().await;
         assert!(!leadership.is_valid());
     };
     elector.run(lead, sleep(Duration::from_secs(60))).await;
-    let requests = way.requests.lock().clone();
+    let requests = connection.requests.lock().clone();
     assert_eq!(requests[..2], ["read", "create"]);
     let renewals = requests[2..].iter().take_while(|request| **request == "replace").count();
     assert!((20..30).contains(&renewals), "every two seconds: {renewals}");
@@ -85,10 +85,10 @@ async fn who_leads_renews_without_looking_and_releases_at_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_cannot_renew_stops_before_another_may_lead() {
+async fn a_leader_that_cannot_renew_stops_before_another_may_lead() {
     let world = World::default();
-    let way = world.way(1, 0);
-    let elector = Elector::new(way.clone(), "me").unwrap();
+    let connection = world.connection(1, 0);
+    let elector = Elector::new(connection.clone(), "me").unwrap();
     let begun = Instant::now();
     let cut = tokio::spawn({
         let world = world.clone();
@@ -105,19 +105,19 @@ async fn who_cannot_renew_stops_before_another_may_lead() {
     assert!(elector.run(stubborn, std::future::pending()).await);
     cut.await.unwrap();
     let seconds = begun.elapsed().as_secs();
-    assert!((33..37).contains(&seconds), "after {seconds} s it is dropped, fifteen after the last renewal");
-    assert_eq!(world.lease().unwrap().record.holder, "thief", "what is not ours is not released");
+    assert!((33..37).contains(&seconds), "dropped after {seconds} s, fifteen after the last renewal");
+    assert_eq!(world.lease().unwrap().record.holder, "thief", "another's lease is not released");
 }
 
 #[test]
-fn what_could_not_work_is_refused() {
-    let way = || World::default().way(1, 0);
-    assert_eq!(Elector::new(way(), "").unwrap_err(), InvalidElector::NoIdentity);
+fn invalid_electors_are_rejected() {
+    let connection = || World::default().connection(1, 0);
+    assert_eq!(Elector::new(connection(), "").unwrap_err(), InvalidElector::NoIdentity);
     let seconds = Duration::from_secs;
     for (lease, renew, retry) in [(10, 10, 2), (15, 2, 2), (15, 10, 0)] {
         let refused =
-            Elector::new(way(), "me").unwrap().times(seconds(lease), seconds(renew), seconds(retry));
+            Elector::new(connection(), "me").unwrap().times(seconds(lease), seconds(renew), seconds(retry));
         assert!(matches!(refused, Err(InvalidElector::Times { .. })));
     }
-    assert!(Elector::new(way(), "me").unwrap().times(seconds(6), seconds(4), seconds(1)).is_ok());
+    assert!(Elector::new(connection(), "me").unwrap().times(seconds(6), seconds(4), seconds(1)).is_ok());
 }

@@ -1,4 +1,4 @@
-//! How a lease is given up.
+//! Releasing the lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,76 +8,80 @@ use tokio::time::Instant;
 use watchkeeper_controller::leader::{Elector, Held, Leadership, LeaseError, LeaseStore, Record};
 use watchkeeper_core::ResourceVersion;
 
-use crate::world::{Way, World};
+use crate::world::{Connection, World};
 
-/// What somebody else does to the lease after it was read, each once.
+/// A concurrent change to the lease right after it was read, each once.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Meddling {
-    /// Writes the same once more.
+enum Interference {
+    /// Writes the same record again.
     Touches,
     Seizes,
-    /// Has the write that follows not be answered.
+    /// Leaves the next write unanswered.
     Mutes,
 }
 
 #[derive(Clone)]
-struct Meddled {
-    way: Way,
-    /// Begins when somebody leads.
-    meddling: Arc<Mutex<Vec<Meddling>>>,
+struct InterferingStore {
+    connection: Connection,
+    /// Filled once the process leads.
+    interference: Arc<Mutex<Vec<Interference>>>,
     is_mute: Arc<Mutex<bool>>,
 }
 
-impl LeaseStore for Meddled {
+impl LeaseStore for InterferingStore {
     async fn read(&self) -> Result<Option<Held>, LeaseError> {
-        let held = self.way.read().await?;
-        let meddling = self.meddling.lock().pop();
-        if let (Some(meddling), Some(held)) = (meddling, &held) {
-            match meddling {
-                Meddling::Touches => self.way.world.set(held.record.clone()),
-                Meddling::Seizes => {
-                    self.way.world.set(Record { holder: "thief".to_owned(), ..held.record.clone() });
+        let held = self.connection.read().await?;
+        let interference = self.interference.lock().pop();
+        if let (Some(interference), Some(held)) = (interference, &held) {
+            match interference {
+                Interference::Touches => self.connection.world.set(held.record.clone()),
+                Interference::Seizes => {
+                    self.connection.world.set(Record { holder: "thief".to_owned(), ..held.record.clone() });
                 }
-                Meddling::Mutes => *self.is_mute.lock() = true,
+                Interference::Mutes => *self.is_mute.lock() = true,
             }
         }
         Ok(held)
     }
 
     async fn create(&self, record: &Record) -> Result<Held, LeaseError> {
-        self.way.create(record).await
+        self.connection.create(record).await
     }
 
     async fn replace(&self, version: &ResourceVersion, record: &Record) -> Result<Held, LeaseError> {
         if *self.is_mute.lock() {
             std::future::pending::<()>().await;
         }
-        self.way.replace(version, record).await
+        self.connection.replace(version, record).await
     }
 }
 
-/// Who has the lease after one has given it up, what was asked for meanwhile, and how long that took.
-async fn released(meddling: &[Meddling]) -> (String, Vec<&'static str>, Duration) {
+/// Returns the holder after a release, the requests sent for it, and how long it took.
+async fn released(interference: &[Interference]) -> (String, Vec<&'static str>, Duration) {
     let world = World::default();
-    let store = Meddled { way: world.way(1, 0), meddling: Arc::default(), is_mute: Arc::default() };
+    let store = InterferingStore {
+        connection: world.connection(1, 0),
+        interference: Arc::default(),
+        is_mute: Arc::default(),
+    };
     let elector = Elector::new(store.clone(), "me").unwrap();
-    let (told, begun) = tokio::sync::oneshot::channel();
+    let (sender, begun) = tokio::sync::oneshot::channel();
     let lead = |_: Leadership| async {
-        store.meddling.lock().extend(meddling.iter().rev());
-        store.way.requests.lock().clear();
-        told.send(Instant::now()).unwrap();
+        store.interference.lock().extend(interference.iter().rev());
+        store.connection.requests.lock().clear();
+        sender.send(Instant::now()).unwrap();
     };
     assert!(elector.run(lead, std::future::pending()).await);
     let begun = begun.await.unwrap();
-    let requests = store.way.requests.lock().clone();
+    let requests = store.connection.requests.lock().clone();
     (world.lease().unwrap().record.holder, requests, begun.elapsed())
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_given_up_although_somebody_else_writes_to_it() {
+async fn a_release_is_retried_on_conflict() {
     let (holder, requests, _) = released(&[]).await;
     assert_eq!((holder.as_str(), &requests[..]), ("", &["read", "replace"][..]));
-    let (holder, requests, _) = released(&[Meddling::Touches, Meddling::Touches]).await;
+    let (holder, requests, _) = released(&[Interference::Touches, Interference::Touches]).await;
     assert_eq!(holder, "");
     assert_eq!(
         requests,
@@ -87,13 +91,13 @@ async fn it_is_given_up_although_somebody_else_writes_to_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_ours_any_more_is_not_given_up() {
-    let (holder, requests, _) = released(&[Meddling::Seizes]).await;
+async fn a_lost_lease_is_not_released() {
+    let (holder, requests, _) = released(&[Interference::Seizes]).await;
     assert_eq!((holder.as_str(), &requests[..]), ("thief", &["read", "replace", "read"][..]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_given_up_in_time_runs_out() {
-    let (holder, _, took) = released(&[Meddling::Mutes]).await;
-    assert_eq!((holder.as_str(), took.as_secs()), ("me", 10), "as long as it would be tried to renew it");
+async fn a_lease_that_cannot_be_released_in_time_expires() {
+    let (holder, _, took) = released(&[Interference::Mutes]).await;
+    assert_eq!((holder.as_str(), took.as_secs()), ("me", 10), "for the renew deadline");
 }

@@ -1,4 +1,4 @@
-//! What others are told of an election.
+//! Metrics, callbacks and health of an election.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,22 +10,22 @@ use watchkeeper_controller::leader::{Elector, Held, Leadership, LeaseError, Leas
 use watchkeeper_core::{Health, ResourceVersion};
 use watchkeeper_metrics::Registry;
 
-use crate::world::{Way, World};
+use crate::world::{Connection, World};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A way to the lease on which at some time nothing is answered any more.
+/// A connection that stops answering.
 #[derive(Clone)]
 struct Line {
-    way: Way,
+    connection: Connection,
     is_dead: Arc<AtomicBool>,
-    /// How many requests are not answered, and then others are.
+    /// Number of requests that stay unanswered before others are answered.
     lost: Arc<Mutex<u32>>,
 }
 
 impl Line {
     fn new(world: &World) -> Self {
-        Self { way: world.way(1, 0), is_dead: Arc::default(), lost: Arc::default() }
+        Self { connection: world.connection(1, 0), is_dead: Arc::default(), lost: Arc::default() }
     }
 
     async fn pass(&self) {
@@ -44,17 +44,17 @@ impl Line {
 impl LeaseStore for Line {
     async fn read(&self) -> Result<Option<Held>, LeaseError> {
         self.pass().await;
-        self.way.read().await
+        self.connection.read().await
     }
 
     async fn create(&self, record: &Record) -> Result<Held, LeaseError> {
         self.pass().await;
-        self.way.create(record).await
+        self.connection.create(record).await
     }
 
     async fn replace(&self, version: &ResourceVersion, record: &Record) -> Result<Held, LeaseError> {
         self.pass().await;
-        self.way.replace(version, record).await
+        self.connection.replace(version, record).await
     }
 }
 
@@ -65,25 +65,25 @@ fn value(registry: &Registry, metric: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_counts_whether_it_leads_and_how_often_it_had_to_look_again() {
+async fn metrics_report_leadership_and_slow_renewals() {
     let (world, registry) = (World::default(), Registry::new());
-    let elector = Elector::new(world.way(1, 0), "me").unwrap().metrics(&registry, "shops").unwrap();
+    let elector = Elector::new(world.connection(1, 0), "me").unwrap().metrics(&registry, "shops").unwrap();
     assert_eq!(value(&registry, "leader_election_master_status"), "0");
-    let (told, changed) = (registry.clone(), world.clone());
+    let (metrics, changed) = (registry.clone(), world.clone());
     let lead = |_: Leadership| async move {
-        assert_eq!(value(&told, "leader_election_master_status"), "1");
+        assert_eq!(value(&metrics, "leader_election_master_status"), "1");
         sleep(SECOND * 10).await;
-        assert_eq!(value(&told, "leader_election_slowpath_total"), "0");
-        changed.set(changed.lease().unwrap().record); // somebody has put a label on it
+        assert_eq!(value(&metrics, "leader_election_slowpath_total"), "0");
+        changed.set(changed.lease().unwrap().record); // another client changes the object
         sleep(SECOND * 10).await;
-        assert_eq!(value(&told, "leader_election_slowpath_total"), "1");
+        assert_eq!(value(&metrics, "leader_election_slowpath_total"), "1");
     };
     elector.run(lead, std::future::pending()).await;
     assert_eq!(value(&registry, "leader_election_master_status"), "0");
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_change_of_the_leader_is_told_once() {
+async fn every_change_of_leader_is_reported_once() {
     let (world, seen) = (World::default(), Arc::new(Mutex::new(Vec::new())));
     let record = |holder: &str, lasts: u64| Record {
         holder: holder.to_owned(),
@@ -94,7 +94,7 @@ async fn every_change_of_the_leader_is_told_once() {
     };
     world.set(record("first", 30));
     let noted = seen.clone();
-    let elector = Elector::new(world.way(1, 0), "me").unwrap();
+    let elector = Elector::new(world.connection(1, 0), "me").unwrap();
     let elector = elector.on_change(move |holder| noted.lock().push(holder.to_owned()));
     let next = tokio::spawn({
         let (world, record) = (world.clone(), record("second", 20));
@@ -109,7 +109,7 @@ async fn every_change_of_the_leader_is_told_once() {
 
     let (noted, lost) = (seen.clone(), world.clone());
     seen.lock().clear();
-    let elector = Elector::new(world.way(2, 0), "me").unwrap();
+    let elector = Elector::new(world.connection(2, 0), "me").unwrap();
     let elector = elector.on_change(move |holder| noted.lock().push(holder.to_owned()));
     let thief = record("thief", 20);
     let lead = |leadership: Leadership| async move {
@@ -121,7 +121,7 @@ async fn every_change_of_the_leader_is_told_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leads_and_cannot_renew_is_not_well_after_a_while() {
+async fn a_leader_that_cannot_renew_becomes_unhealthy() {
     let world = World::default();
     let line = Line::new(&world);
     let elector = Elector::new(line.clone(), "me").unwrap();
@@ -137,18 +137,18 @@ async fn who_leads_and_cannot_renew_is_not_well_after_a_while() {
         },
         std::future::pending(),
     ));
-    assert!(is_well(), "it does not lead");
+    assert!(is_well(), "not leading");
     sleep(SECOND * 60).await;
-    assert!(is_well(), "it leads, and has renewed");
+    assert!(is_well(), "leading and renewed");
     sleep(SECOND * 32).await;
     assert!(is_well());
     sleep(SECOND * 6).await;
-    assert!(!is_well(), "35 seconds have passed since");
+    assert!(!is_well(), "35 seconds after the last renewal");
     assert!(running.await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_request_that_is_not_answered_does_not_cost_the_leadership() {
+async fn one_unanswered_request_does_not_cost_the_leadership() {
     let world = World::default();
     let line = Line::new(&world);
     let elector = Elector::new(line.clone(), "me").unwrap();

@@ -1,4 +1,4 @@
-//! On a server.
+//! Leases on a server.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_controller::events::{EventApi, Recorder, ServerSink};
+use watchkeeper_controller::events::{EventApi, EventRecorder, ServerSink};
 use watchkeeper_controller::leader::{Elector, Leadership, Lease};
 use watchkeeper_testkit::TestCluster;
 use watchkeeper_wire::Kind;
@@ -19,11 +19,11 @@ async fn start() -> (TestCluster, Client) {
 }
 
 #[tokio::test]
-async fn who_leads_is_told_on_the_lease_and_its_labels_are_added() {
+async fn leadership_events_are_recorded_on_the_lease_and_labels_are_added() {
     let (cluster, client) = start().await;
     let namespace = cluster.namespace();
     let sink = ServerSink::new(&client, EventApi::Core);
-    let (recorder, writer) = Recorder::new(sink, EventApi::Core, "shops");
+    let (recorder, writer) = EventRecorder::new(sink, EventApi::Core, "shops");
     let leases: ResourceClient<serde_json::Value> =
         client.resource("leases", &Kind::new("coordination.k8s.io", "v1", "Lease"));
     let leases = leases.namespace(namespace);
@@ -39,22 +39,22 @@ async fn who_leads_is_told_on_the_lease_and_its_labels_are_added() {
     assert_eq!(lease["metadata"]["labels"], serde_json::json!({"one": "yes", "two": "yes"}));
     let events: ResourceClient<serde_json::Value> = client.resource("events", &Kind::new("", "v1", "Event"));
     let events = events.namespace(namespace).list(&Default::default()).await.unwrap().items;
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for event in &events {
         assert_eq!(event["reason"], "LeaderElection");
         assert_eq!(event["involvedObject"]["uid"], lease["metadata"]["uid"]);
-        told.push(event["message"].as_str().unwrap());
+        messages.push(event["message"].as_str().unwrap());
     }
-    told.sort_unstable();
+    messages.sort_unstable();
     assert_eq!(
-        told,
+        messages,
         ["one became leader", "one stopped leading", "two became leader", "two stopped leading"]
     );
     cluster.stop().await;
 }
 
 #[tokio::test]
-async fn the_lease_goes_from_one_to_the_next_and_keeps_what_others_wrote() {
+async fn a_lease_changes_hands_and_keeps_fields_written_by_others() {
     let (cluster, client) = start().await;
     let leases: ResourceClient<serde_json::Value> =
         client.resource("leases", &Kind::new("coordination.k8s.io", "v1", "Lease"));
@@ -64,12 +64,12 @@ async fn the_lease_goes_from_one_to_the_next_and_keeps_what_others_wrote() {
         let lease = Lease::new(&client, "default", "shops");
         let elector = Elector::new(lease, &format!("process-{round}")).unwrap();
         let elector = elector.times(seconds(15), seconds(10), Duration::from_millis(50)).unwrap();
-        let (told, hears) = tokio::sync::oneshot::channel();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         let lead = |leadership: Leadership| async move {
-            told.send(leadership.token()).unwrap();
+            sender.send(leadership.token()).unwrap();
         };
         assert!(elector.run(lead, std::future::pending()).await);
-        assert_eq!(hears.await.unwrap(), round);
+        assert_eq!(receiver.await.unwrap(), round);
         let label = serde_json::json!({"metadata": {"labels": {"by": "kubectl"}}});
         leases.patch("shops", PatchKind::Merge, &label, &Default::default()).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! Many schedules, each with its seed.
+//! Random schedules, each from a seed.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const PROCESSES: u64 = 4;
 const SCHEDULES: u64 = 300;
 
 #[test]
-fn never_two_lead_at_once_and_tokens_only_grow() {
+fn terms_never_overlap_and_tokens_only_grow() {
     let mut changes = 0;
     for seed in 0..SCHEDULES {
         let runtime =
@@ -20,15 +20,15 @@ fn never_two_lead_at_once_and_tokens_only_grow() {
         changes += leads.len();
         for (earlier, later) in leads.iter().zip(leads.iter().skip(1)) {
             let ended = earlier.to.unwrap_or_else(|| panic!("seed {seed}: {earlier:?} and {later:?}"));
-            assert!(ended <= later.from, "L1, seed {seed}: {earlier:?} and {later:?}");
-            assert_ne!(earlier.who, later.who, "seed {seed}: nobody leads twice in one life");
-            assert!(earlier.token < later.token, "L3, seed {seed}: {earlier:?} and {later:?}");
+            assert!(ended <= later.from, "leader.L1, seed {seed}: {earlier:?} and {later:?}");
+            assert_ne!(earlier.process, later.process, "seed {seed}: no process leads twice");
+            assert!(earlier.token < later.token, "leader.L3, seed {seed}: {earlier:?} and {later:?}");
         }
     }
-    assert!(changes > 1000, "{changes} leaderships are too few to say anything");
+    assert!(changes > 1000, "only {changes} terms");
 }
 
-/// Ten minutes of some processes that come and go, with as much trouble as the seed says.
+/// Runs processes that start and stop for ten minutes, with a fault rate given by the seed.
 async fn schedule(seed: u64) -> Vec<Lead> {
     let world = World::default();
     let trouble = seed % 60;
@@ -36,19 +36,16 @@ async fn schedule(seed: u64) -> Vec<Lead> {
         .map(|number| {
             let world = world.clone();
             tokio::spawn(async move {
-                let way = world.way(seed * 31 + number, trouble);
+                let connection = world.connection(seed * 31 + number, trouble);
                 for life in 0.. {
-                    let who = format!("{number}-{life}");
-                    let elector = Elector::new(way.clone(), &who).unwrap();
+                    let process = format!("{number}-{life}");
+                    let elector = Elector::new(connection.clone(), &process).unwrap();
                     let elector = if number % 2 == 0 { elector } else { elector.keep_at_end() };
                     let stops_after = Duration::from_secs(20 + (seed * 7 + number * 13 + life * 29) % 90);
-                    let (world, heeds) = (world.clone(), !(seed + life).is_multiple_of(3));
+                    let (world, cooperates) = (world.clone(), !(seed + life).is_multiple_of(3));
                     let lead = |leadership: watchkeeper_controller::leader::Leadership| async move {
-                        let _leading = world.lead(&who, leadership.token());
-                        match heeds {
-                            true => leadership.lost().await,
-                            false => std::future::pending().await,
-                        }
+                        let _leading = world.lead(&process, leadership.token());
+                        if cooperates { leadership.lost().await } else { std::future::pending().await }
                     };
                     elector.run(lead, sleep(stops_after)).await;
                 }

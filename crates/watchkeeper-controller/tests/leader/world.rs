@@ -1,4 +1,4 @@
-//! A lease in a world where requests are slow, get lost, and are done although nobody hears of it.
+//! A lease behind a faulty network: requests are delayed, lost, or executed without a response.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,35 +8,40 @@ use tokio::time::{Instant, sleep};
 use watchkeeper_controller::leader::{Held, LeaseError, LeaseStore, Record};
 use watchkeeper_core::ResourceVersion;
 
-/// What all see. Clones are the same world.
+/// State shared by all processes. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct World {
     lease: Arc<Mutex<Option<Held>>>,
     leads: Arc<Mutex<Vec<Lead>>>,
 }
 
-/// Who has led, from when to when, with which token.
+/// A term: which process led from when to when, with which token.
 #[derive(Debug, Clone)]
 pub(crate) struct Lead {
-    pub(crate) who: String,
+    pub(crate) process: String,
     pub(crate) token: u32,
     pub(crate) from: Instant,
     pub(crate) to: Option<Instant>,
 }
 
-/// The way of one process to the lease.
+/// The connection of one process to the lease.
 #[derive(Clone, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Connection {
     pub(crate) world: World,
     pub(crate) random: Arc<Mutex<u64>>,
-    /// Of a hundred requests, how many have trouble.
+    /// Percentage of requests with a fault.
     pub(crate) trouble: u64,
     pub(crate) requests: Arc<Mutex<Vec<&'static str>>>,
 }
 
 impl World {
-    pub(crate) fn way(&self, seed: u64, trouble: u64) -> Way {
-        Way { world: self.clone(), random: Arc::new(Mutex::new(seed)), trouble, requests: Arc::default() }
+    pub(crate) fn connection(&self, seed: u64, trouble: u64) -> Connection {
+        Connection {
+            world: self.clone(),
+            random: Arc::new(Mutex::new(seed)),
+            trouble,
+            requests: Arc::default(),
+        }
     }
 
     pub(crate) fn lease(&self) -> Option<Held> {
@@ -49,10 +54,10 @@ impl World {
         *lease = Some(Held { record, version: version.into() });
     }
 
-    /// Somebody leads, until what is returned is dropped.
-    pub(crate) fn lead(&self, who: &str, token: u32) -> impl Drop + use<> {
+    /// Records a term that lasts until the returned guard is dropped.
+    pub(crate) fn lead(&self, process: &str, token: u32) -> impl Drop + use<> {
         let mut leads = self.leads.lock();
-        leads.push(Lead { who: who.to_owned(), token, from: Instant::now(), to: None });
+        leads.push(Lead { process: process.to_owned(), token, from: Instant::now(), to: None });
         Leading { world: self.clone(), at: leads.len() - 1 }
     }
 
@@ -83,7 +88,7 @@ impl Drop for Leading {
     }
 }
 
-impl Way {
+impl Connection {
     fn draw(&self, below: u64) -> u64 {
         let mut state = self.random.lock();
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -93,14 +98,14 @@ impl Way {
         (mixed ^ (mixed >> 31)) % below
     }
 
-    /// Does it, and says so; or not, or too late, or without a word.
+    /// Executes a request, with a delay or a fault.
     async fn send<T: Send + 'static>(
         &self,
         what: &'static str,
         act: impl FnOnce(&World) -> Result<T, LeaseError> + Send + 'static,
     ) -> Result<T, LeaseError> {
         self.requests.lock().push(what);
-        let lost = || Err(LeaseError::Failed("nobody answers".into()));
+        let lost = || Err(LeaseError::Failed("no response".into()));
         if self.draw(100) >= self.trouble {
             sleep(Duration::from_millis(self.draw(200))).await;
             let done = act(&self.world);
@@ -109,13 +114,13 @@ impl Way {
         }
         let long = Duration::from_millis(self.draw(30_000));
         match self.draw(5) {
-            // Never arrives, and nobody says so; or somebody does.
+            // Never arrives, without or with an error.
             0 => std::future::pending().await,
             1 => {
                 sleep(long / 10).await;
                 lost()
             }
-            // Arrives late, when nobody may wait for it any more.
+            // Arrives late, when the caller may no longer wait.
             2 => {
                 let world = self.world.clone();
                 let done = tokio::spawn(async move {
@@ -124,7 +129,7 @@ impl Way {
                 });
                 done.await.unwrap()
             }
-            // Is done at once, and the answer comes late or not at all.
+            // Executed at once; the response is late or lost.
             3 => {
                 let done = act(&self.world);
                 sleep(long).await;
@@ -138,7 +143,7 @@ impl Way {
     }
 }
 
-impl LeaseStore for Way {
+impl LeaseStore for Connection {
     async fn read(&self) -> Result<Option<Held>, LeaseError> {
         self.send("read", |world| Ok(world.lease())).await
     }

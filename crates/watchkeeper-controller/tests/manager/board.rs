@@ -1,4 +1,4 @@
-//! A lease on which everybody can write at once.
+//! An in-memory lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use watchkeeper_core::ResourceVersion;
 
 use crate::Story;
 
-/// Clones are of the same board. It tells when it is released.
+/// Clones share their state. Records when the lease is released.
 #[derive(Clone)]
 pub(crate) struct Board {
     pub(crate) held: Arc<Mutex<Option<Held>>>,
@@ -25,7 +25,7 @@ impl Board {
         Elector::new(self.clone(), identity).unwrap()
     }
 
-    /// Somebody takes it, whoever has it.
+    /// Takes the lease, whoever holds it.
     pub(crate) fn seize(&self, holder: &str) {
         let mut held = self.held.lock();
         let version = held.as_ref().and_then(|held| held.version.as_u64()).unwrap_or(0) + 1;
@@ -41,7 +41,7 @@ impl Board {
             return Err(LeaseError::Conflict);
         }
         if record.holder.is_empty() {
-            self.story.tell("released");
+            self.story.record("released");
         }
         let version = expected.and_then(ResourceVersion::as_u64).unwrap_or(0) + 1;
         Ok(held.insert(Held { record: record.clone(), version: version.into() }).clone())

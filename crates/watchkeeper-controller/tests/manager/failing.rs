@@ -1,5 +1,6 @@
-//! What ends although nobody stopped it (G3).
+//! Parts that end by themselves (`manager.G3`).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use watchkeeper_cache::InformerFactory;
@@ -11,7 +12,7 @@ use watchkeeper_testkit::script::{Script, Watch, object};
 use crate::{Story, collection, controller, factory};
 
 #[tokio::test(start_paused = true)]
-async fn a_controller_that_has_nothing_left_to_hear_ends_the_whole() {
+async fn a_controller_whose_informer_ends_stops_the_manager() {
     let gone = || Status::not_found(&GroupResource { group: "x".into(), resource: "shops".into() }, "");
     let factory = InformerFactory::new(move |collection: &Collection| {
         let watch = Watch::new().added(object("x/a", 1)).initial_events_end(2);
@@ -26,33 +27,33 @@ async fn a_controller_that_has_nothing_left_to_hear_ends_the_whole() {
     });
     let story = Story::new();
     let mut manager = Manager::new(&factory);
-    manager.add(controller("shops", &factory), story.telling("shops"));
-    manager.add(controller("banks", &factory), story.telling("banks"));
+    manager.add(controller("shops", &factory), story.recording("shops"), Arc::new(()));
+    manager.add(controller("banks", &factory), story.recording("banks"), Arc::new(()));
     match manager.run_until(std::future::pending()).await {
         Err(ManagerError::ControllerEnded { name, why: ExitReason::Gone(status) }) => {
             assert_eq!((name.as_str(), status.is_not_found()), ("shops", true));
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(story.told().len(), 2, "{:?}", story.told());
+    assert_eq!(story.entries().len(), 2, "{:?}", story.entries());
     assert_eq!(
-        factory.informer(&collection("banks")).exited().await,
+        factory.informer(&collection("banks")).ended().await,
         ExitReason::Stopped,
-        "in order all the same"
+        "shutdown is still in order"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_fails_or_panics_ends_the_whole_and_one_that_is_done_does_not() {
+async fn a_failing_or_panicking_task_stops_the_manager_and_a_finished_one_does_not() {
     for panics in [false, true] {
         let (story, factory) = (Story::new(), factory(Duration::ZERO));
         let mut manager = Manager::new(&factory);
-        manager.add(controller("shops", &factory), story.telling("called"));
+        manager.add(controller("shops", &factory), story.recording("called"), Arc::new(()));
         manager.spawn("done", |_| async { Ok(()) });
-        let told = story.clone();
+        let log = story.clone();
         manager.spawn("worried", move |stop| async move {
             stop.cancelled().await;
-            told.tell("worried");
+            log.record("worried");
             Err("too".into())
         });
         manager.spawn("failing", move |_| async move {
@@ -70,22 +71,22 @@ async fn a_task_that_fails_or_panics_ends_the_whole_and_one_that_is_done_does_no
             }
             other => panic!("{other:?}"),
         }
-        assert_eq!(story.told(), ["called@0", "worried@2"]);
+        assert_eq!(story.entries(), ["called@0", "worried@2"]);
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_had_is_refused() {
+async fn a_used_address_and_a_used_metric_name_are_errors() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, factory) = (taken.local_addr().unwrap(), factory(Duration::ZERO));
     let refused = Manager::new(&factory).serve(address).unwrap_err();
-    assert_eq!(refused.to_string(), format!("{address} cannot be listened on"));
+    assert_eq!(refused.to_string(), format!("failed to listen on {address}"));
 
     let registry = watchkeeper_metrics::Registry::new();
     registry.counter("controller_reconcile_total", "Something else.", []).unwrap();
     let mut manager = Manager::new(&factory).metrics(&registry);
     let informer = factory.informer(&collection("shops"));
-    manager.add(Controller::new("shops", &informer), Story::new().telling("called"));
+    manager.add(Controller::new("shops", &informer), Story::new().recording("called"), Arc::new(()));
     let refused = manager.run_until(std::future::pending()).await;
     assert!(matches!(refused, Err(ManagerError::Metrics(_))), "{refused:?}");
 }

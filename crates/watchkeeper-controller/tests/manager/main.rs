@@ -1,4 +1,4 @@
-//! What a manager promises: how it begins, how it is, how it ends.
+//! The manager's guarantees: start, health, shutdown.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod board;
@@ -14,11 +14,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 use watchkeeper_cache::InformerFactory;
-use watchkeeper_controller::{Action, Controller, Failure, Request};
+use watchkeeper_controller::{Action, Controller, Error, Request};
 use watchkeeper_core::{Collection, ListWatch};
 use watchkeeper_testkit::script::{Script, Watch, object};
 
-/// A factory, in which each collection has the object `x/a` as soon as a script says so.
+/// Creates a factory whose collections hold the object `x/a`, with the first list complete after a delay.
 fn factory(after: Duration) -> InformerFactory {
     InformerFactory::new(move |_: &Collection| {
         let watch = Watch::new().added(object("x/a", 1)).wait(after).initial_events_end(2).stalls();
@@ -34,38 +34,41 @@ fn collection(name: &str) -> Collection {
     Collection::new("example.com", "v1", name, name)
 }
 
-/// What has happened, and in which second.
+/// A log of what happened, each entry with its second.
 #[derive(Clone)]
 struct Story {
     begun: Instant,
-    told: Arc<Mutex<Vec<String>>>,
+    entries: Arc<Mutex<Vec<String>>>,
 }
 
 impl Story {
     fn new() -> Self {
-        Self { begun: Instant::now(), told: Arc::default() }
+        Self { begun: Instant::now(), entries: Arc::default() }
     }
 
-    fn tell(&self, what: &str) {
+    fn record(&self, what: &str) {
         let at = self.begun.elapsed().as_secs();
-        self.told.lock().push(format!("{what}@{at}"));
+        self.entries.lock().push(format!("{what}@{at}"));
     }
 
-    fn told(&self) -> Vec<String> {
-        self.told.lock().clone()
+    fn entries(&self) -> Vec<String> {
+        self.entries.lock().clone()
     }
 
-    /// A function that tells that it was called.
-    fn telling(&self, name: &'static str) -> impl Fn(Request) -> Ready<Result<Action, Failure>> + use<> {
+    /// Returns a reconcile function that records its calls.
+    fn recording(
+        &self,
+        name: &'static str,
+    ) -> impl Fn(Request, Arc<()>) -> Ready<Result<Action, Error>> + use<> {
         let story = self.clone();
-        move |_| {
-            story.tell(name);
-            std::future::ready(Ok(Action::Done))
+        move |_, _| {
+            story.record(name);
+            std::future::ready(Ok(Action::await_change()))
         }
     }
 }
 
-/// After so many seconds.
+/// Sleeps for a number of seconds.
 async fn after(seconds: u64) {
     sleep(Duration::from_secs(seconds)).await;
 }

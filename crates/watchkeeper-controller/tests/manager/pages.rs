@@ -1,4 +1,4 @@
-//! What it says of itself.
+//! The health and metrics pages.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::{Story, controller, factory};
 
 const NEVER: Duration = Duration::from_secs(100_000);
 
-/// The code and the body of an answer.
+/// Sends a request, and returns the status code and the body.
 async fn ask(method: &str, address: SocketAddr, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("{method} {path} HTTP/1.1\r\nhost: me\r\nconnection: close\r\n\r\n");
@@ -33,11 +33,11 @@ async fn get(address: SocketAddr, path: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn it_is_alive_at_once_and_ready_when_all_informers_are_synced() {
+async fn it_is_live_at_once_and_ready_once_all_informers_are_synced() {
     let factory = factory(NEVER);
     let mut manager = Manager::new(&factory).serve("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = manager.address().unwrap();
-    manager.add(controller("shops", &factory), Story::new().telling("called"));
+    manager.add(controller("shops", &factory), Story::new().recording("called"), Arc::new(()));
     let asking = async {
         assert_eq!(get(address, "/livez").await, (200, "ok".to_owned()));
         assert_eq!(get(address, "/healthz?verbose").await.1, "[+]ping ok\nhealthz check passed\n");
@@ -55,13 +55,16 @@ async fn it_is_alive_at_once_and_ready_when_all_informers_are_synced() {
 }
 
 #[tokio::test]
-async fn it_is_ready_while_another_leads_and_counts_what_it_does_when_it_leads() {
+async fn it_is_ready_while_another_leads_and_serves_metrics_while_it_leads() {
     let (registry, well) = (Registry::new(), Arc::new(AtomicBool::new(true)));
     let asked = well.clone();
-    let disk = Check::new("disk", move || match asked.load(Ordering::Relaxed) {
-        true => Ok(()),
-        false => Err("full".to_owned()),
-    });
+    let disk =
+        Check::new(
+            "disk",
+            move || {
+                if asked.load(Ordering::Relaxed) { Ok(()) } else { Err("full".to_owned()) }
+            },
+        );
     let synced = |factory: &watchkeeper_cache::InformerFactory| {
         let informer = factory.informer(&crate::collection("shops"));
         async move { informer.wait_until_ready().await }
@@ -75,7 +78,11 @@ async fn it_is_ready_while_another_leads_and_counts_what_it_does_when_it_leads()
         .check(disk)
         .elector(board.elector("me"));
     let address = manager.address().unwrap();
-    manager.add(controller("shops", &waiting), |_: Request| async { panic!("it does not lead") });
+    manager.add(
+        controller("shops", &waiting),
+        |_: Request, _| async { panic!("not the leader") },
+        Arc::new(()),
+    );
     let asking = async {
         synced(&waiting).await;
         let report =
@@ -92,14 +99,18 @@ async fn it_is_ready_while_another_leads_and_counts_what_it_does_when_it_leads()
         Manager::new(&leading).metrics(&registry).serve("127.0.0.1:0".parse().unwrap()).unwrap();
     let (address, called) = (manager.address().unwrap(), Arc::new(Notify::new()));
     let calls = called.clone();
-    manager.add(controller("shops", &leading).concurrency(2), move |_: Request| {
-        let calls = calls.clone();
-        async move {
-            calls.notify_one();
-            std::future::pending::<()>().await;
-            Ok(Action::Done)
-        }
-    });
+    manager.add(
+        controller("shops", &leading).concurrency(2),
+        move |_: Request, _| {
+            let calls = calls.clone();
+            async move {
+                calls.notify_one();
+                std::future::pending::<()>().await;
+                Ok(Action::await_change())
+            }
+        },
+        Arc::new(()),
+    );
     let asking = async {
         called.notified().await;
         let (code, page) = get(address, "/metrics").await;
@@ -109,5 +120,5 @@ async fn it_is_ready_while_another_leads_and_counts_what_it_does_when_it_leads()
         assert_eq!(ask("HEAD", address, "/metrics").await, (200, String::new()));
     };
     let outcome = manager.grace(Duration::ZERO).run_until(asking).await;
-    assert!(outcome.is_err(), "a call was under way, and had no time");
+    assert!(outcome.is_err(), "a running call had no grace period");
 }

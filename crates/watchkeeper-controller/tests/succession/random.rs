@@ -1,10 +1,10 @@
-//! Random numbers that a seed says.
+//! Seeded random numbers.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// SplitMix64. Clones draw from the same numbers.
+/// SplitMix64. Clones share their state.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(Arc<Mutex<u64>>);
 
@@ -13,7 +13,7 @@ impl Random {
         Self(Arc::new(Mutex::new(seed)))
     }
 
-    /// A number less than this.
+    /// Returns a number less than `end`.
     pub(crate) fn below(&self, end: u64) -> u64 {
         let mut state = self.0.lock();
         *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);

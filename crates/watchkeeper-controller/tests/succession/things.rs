@@ -1,4 +1,4 @@
-//! Things: what is wanted of each, and what was done about it.
+//! Things: desired and actual generation of a set of objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use watchkeeper_cache::source::{Page, from_closures};
-use watchkeeper_controller::Failure;
+use watchkeeper_controller::Error;
 use watchkeeper_core::{
     Encoded, HeadBuilder, ListEnd, ListWatch, Object, ObjectKey, Status, WatchError, WatchEvent, WatchFrom,
     WatchRequest, WatchStream,
@@ -17,54 +17,54 @@ use watchkeeper_core::{
 
 use crate::random::Random;
 
-/// How many names there are.
+/// Number of object names.
 const NAMES: u64 = 40;
 
-/// All things. Clones are the same.
+/// All objects. Clones share their state.
 #[derive(Clone, Default)]
 pub(crate) struct Things {
     state: Arc<Mutex<State>>,
-    /// Tells of every change: how many there were.
-    told: watch::Sender<usize>,
+    /// Counts changes, to wake watchers.
+    changes: watch::Sender<usize>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Which generation is wanted of each.
+    /// The desired objects, with their generation.
     wanted: BTreeMap<ObjectKey, Object>,
-    /// All changes there ever were: the first is version 1.
+    /// All changes so far; the first has version 1.
     log: Vec<WatchEvent>,
-    /// Which generation was brought about of each.
+    /// The actual generation of each object.
     done: BTreeMap<ObjectKey, i64>,
-    /// The greatest token that anything was done with.
+    /// The greatest fencing token used for a write.
     fence: u32,
     refused: u64,
-    /// Which keys are looked at.
+    /// Keys being reconciled.
     busy: BTreeSet<ObjectKey>,
     overlaps: Vec<String>,
 }
 
-/// Somebody looks at a key, until this is dropped.
+/// Marks a key as being reconciled until it is dropped.
 pub(crate) struct Busy {
     things: Things,
     key: ObjectKey,
 }
 
 impl Things {
-    /// Wants another generation of a thing, or that it goes.
+    /// Updates or deletes a random object.
     pub(crate) fn change(&self, random: &Random) {
         let mut state = self.state.lock();
         let name = format!("thing-{}", random.below(NAMES));
         let version = state.log.len() as u64 + 1;
         let mut head = HeadBuilder::default();
         head.namespace("x").name(&name).uid(&name).version(&version.to_string());
-        head.generation(i64::try_from(version).unwrap()); // of no other thing
+        head.generation(i64::try_from(version).unwrap()); // unique among all objects
         let object = Object { head: head.finish(), encoded: Encoded::json(*b"{}") };
         let key = object.head.key().clone();
         let event = match state.wanted.contains_key(&key) {
             true if random.below(4) == 0 => {
                 state.wanted.remove(&key);
-                state.done.remove(&key); // goes with it, as a status does
+                state.done.remove(&key); // deleted with the object, as a status is
                 WatchEvent::Deleted(object)
             }
             was_there => {
@@ -74,10 +74,10 @@ impl Things {
         };
         state.log.push(event);
         drop(state);
-        self.told.send_modify(|changes| *changes += 1);
+        self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Somebody looks at a key.
+    /// Marks a key as being reconciled.
     pub(crate) fn begin(&self, key: &ObjectKey, token: u32) -> Busy {
         let mut state = self.state.lock();
         if !state.busy.insert(key.clone()) {
@@ -86,26 +86,26 @@ impl Things {
         Busy { things: self.clone(), key: key.clone() }
     }
 
-    /// Brings a generation of a thing about. It is refused if the thing is gone, or a later leader has done anything
+    /// Writes the actual generation of an object. Fails if the object is gone, or a later leader has written
     /// before.
-    pub(crate) fn bring_about(&self, key: &ObjectKey, generation: i64, token: u32) -> Result<(), Failure> {
+    pub(crate) fn write(&self, key: &ObjectKey, generation: i64, token: u32) -> Result<(), Error> {
         let mut state = self.state.lock();
         if token < state.fence {
             state.refused += 1;
-            return Err(Failure::retry("somebody else leads"));
+            return Err("not the leader".into());
         }
         state.fence = token;
         if !state.wanted.contains_key(key) {
-            return Err(Failure::retry("it is gone"));
+            return Err("not found".into());
         }
         state.done.insert(key.clone(), generation);
         drop(state);
-        self.told.send_modify(|changes| *changes += 1);
+        self.changes.send_modify(|count| *count += 1);
         Ok(())
     }
 
-    /// What is not as it is wanted.
-    pub(crate) fn wrong(&self) -> Vec<String> {
+    /// Returns the objects whose actual generation is not the desired one.
+    pub(crate) fn differences(&self) -> Vec<String> {
         let state = self.state.lock();
         let wanted = state.wanted.iter().map(|(key, object)| (key, object.head.generation()));
         let wanted: BTreeSet<_> = wanted.collect();
@@ -113,22 +113,22 @@ impl Things {
         wanted.symmetric_difference(&done).map(|(key, generation)| format!("{key}: {generation}")).collect()
     }
 
-    /// Waits until all is as it is wanted.
+    /// Waits until all objects have their desired generation.
     pub(crate) async fn settled(&self) {
-        let _ = self.told.subscribe().wait_for(|_| self.wrong().is_empty()).await;
+        let _ = self.changes.subscribe().wait_for(|_| self.differences().is_empty()).await;
     }
 
-    /// Keys that two have looked at at once.
+    /// Returns the keys that were reconciled twice at once.
     pub(crate) fn overlaps(&self) -> Vec<String> {
         self.state.lock().overlaps.clone()
     }
 
-    /// How often a former leader came too late.
+    /// Returns the number of rejected writes by former leaders.
     pub(crate) fn refused(&self) -> u64 {
         self.state.lock().refused
     }
 
-    /// The way of one process to what is wanted: slow, and broken off now and then.
+    /// Returns one process's source of objects: slow, with interrupted watches.
     pub(crate) fn source(&self, random: &Random) -> impl ListWatch + use<> {
         let (listed, watched) = ((self.clone(), random.clone()), (self.clone(), random.clone()));
         let list = move |_| {
@@ -155,20 +155,23 @@ impl Things {
         };
         let ends_after = Duration::from_secs(random.below(120));
         let expires = random.below(3) == 0;
-        let told = self.told.subscribe();
-        let events = stream::unfold((self, told, from), move |(things, mut told, at)| {
+        let changes = self.changes.subscribe();
+        let events = stream::unfold((self, changes, from), move |(things, mut changes, at)| {
             let random = random.clone();
             async move {
                 sleep(Duration::from_millis(random.below(300))).await;
                 let place = usize::try_from(at).ok()?;
-                told.wait_for(|_| things.state.lock().log.len() > place).await.ok()?;
+                changes.wait_for(|_| things.state.lock().log.len() > place).await.ok()?;
                 let event = things.state.lock().log[place].clone();
-                Some((Ok(event), (things, told, at + 1)))
+                Some((Ok(event), (things, changes, at + 1)))
             }
         });
-        let end = move || match expires {
-            true => WatchError::Expired(Box::new(Status::expired("too old"))),
-            false => WatchError::Interrupted("cut off".into()),
+        let end = move || {
+            if expires {
+                WatchError::Expired(Box::new(Status::expired("too old")))
+            } else {
+                WatchError::Interrupted("cut off".into())
+            }
         };
         let end = async move { Err(end()) };
         events.take_until(sleep(ends_after)).chain(stream::once(end)).boxed()

@@ -1,4 +1,4 @@
-//! Author: who creates, changes and deletes websites, and who meddles with what is the operator's.
+//! Author: creates, changes and deletes websites, and interferes with the operator's objects.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use watchkeeper_kinds::{Api, Client};
 
 use crate::random::Random;
 
-/// How many names there are.
+/// Number of website names.
 const NAMES: u64 = 50;
 
-/// Knows what is wanted.
+/// Writes websites, and knows the desired state.
 pub(crate) struct Author {
     client: Client,
     namespace: String,
@@ -30,19 +30,19 @@ impl Author {
         Self { client, namespace, random, wanted: BTreeMap::new() }
     }
 
-    /// What is wanted, by name.
+    /// Returns the desired specs by name.
     pub(crate) fn wanted(&self) -> &BTreeMap<String, WebsiteSpec> {
         &self.wanted
     }
 
-    /// Creates all.
+    /// Creates all websites.
     pub(crate) async fn create_all(&mut self) {
         for number in 0..NAMES {
             self.create(&format!("site-{number}")).await;
         }
     }
 
-    /// Does one thing to one of them.
+    /// Performs one random action on one website.
     pub(crate) async fn act(&mut self) {
         let name = format!("site-{}", self.random.below(NAMES));
         if !self.wanted.contains_key(&name) {
@@ -51,15 +51,15 @@ impl Author {
         match self.random.below(12) {
             0..3 => self.delete(&name).await,
             3..9 => self.change(&name).await,
-            9 => self.meddle_with_deployment(&name).await,
+            9 => self.change_deployment(&name).await,
             10 => {
                 let deployments = Api::<Deployment>::namespaced(&self.client, &self.namespace);
-                unless_gone(deployments.delete(&name, &Default::default()).await);
+                ignore_not_found(deployments.delete(&name, &Default::default()).await);
             }
             _ => {
                 let registrations = Api::<ConfigMap>::namespaced(&self.client, REGISTRY);
                 let name = registry::name_of(&ObjectKey::namespaced(&self.namespace, &name));
-                unless_gone(registrations.delete(&name, &Default::default()).await);
+                ignore_not_found(registrations.delete(&name, &Default::default()).await);
             }
         }
     }
@@ -72,7 +72,7 @@ impl Author {
         };
         let website = Website::new(name, spec.clone());
         match self.websites().create(&website, &Default::default()).await {
-            Err(error) if error.is_already_exists() => {} // the one that had the name is not gone yet
+            Err(error) if error.is_already_exists() => {} // its predecessor is still being deleted
             created => {
                 assert_eq!(created.unwrap().spec, spec);
                 self.wanted.insert(name.to_owned(), spec);
@@ -97,11 +97,11 @@ impl Author {
         self.wanted.remove(name);
     }
 
-    /// Changes what the operator applied, as if somebody knew better.
-    async fn meddle_with_deployment(&self, name: &str) {
+    /// Changes a field that the operator has applied.
+    async fn change_deployment(&self, name: &str) {
         let deployments = Api::<Deployment>::namespaced(&self.client, &self.namespace);
         let patch = json!({"spec": {"replicas": 77}});
-        unless_gone(deployments.patch(name, PatchKind::Merge, &patch, &Default::default()).await);
+        ignore_not_found(deployments.patch(name, PatchKind::Merge, &patch, &Default::default()).await);
     }
 
     fn websites(&self) -> Api<Website> {
@@ -109,8 +109,8 @@ impl Author {
     }
 }
 
-/// What the operator has not made yet cannot be meddled with.
-fn unless_gone<T>(outcome: Result<T, RequestError>) {
+/// Ignores objects that the operator has not created yet.
+fn ignore_not_found<T>(outcome: Result<T, RequestError>) {
     match outcome {
         Err(error) if error.is_not_found() => {}
         outcome => drop(outcome.unwrap()),

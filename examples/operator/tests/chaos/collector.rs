@@ -1,4 +1,4 @@
-//! Collector: deletes deployments whose website is gone, as the cluster's garbage collector does.
+//! Collector: deletes deployments whose website is gone, as a garbage collector does.
 
 use kube_core::ResourceExt as _;
 use operator_example::Website;
@@ -7,7 +7,7 @@ use watchkeeper_client::resource::DeleteOptions;
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::{Api, Client, TypedFactory};
 
-/// Runs until it is aborted.
+/// Runs until aborted.
 pub(crate) async fn run(client: Client, factory: TypedFactory) {
     let mut websites = factory.of::<Website>().subscribe(SubscriptionOptions::default());
     let mut deployments = factory.apps_v1().deployments().subscribe(SubscriptionOptions::default());
@@ -31,7 +31,7 @@ pub(crate) async fn run(client: Client, factory: TypedFactory) {
 async fn collect(client: &Client, deployment: &Deployment) {
     let namespace = deployment.namespace().unwrap_or_default();
     for owner in deployment.owner_references() {
-        // The cache may be behind: only the server knows whether an owner is gone.
+        // The cache may be stale: only the server knows whether an owner is gone.
         let there = Api::<Website>::namespaced(client, &namespace).get_opt(&owner.name).await.unwrap();
         if there.and_then(|website| website.uid()).as_ref() != Some(&owner.uid) {
             let options = DeleteOptions {
@@ -40,7 +40,7 @@ async fn collect(client: &Client, deployment: &Deployment) {
                 ..Default::default()
             };
             let deployments = Api::<Deployment>::namespaced(client, &namespace);
-            // In conflict, or gone: it has changed, and is looked at again when that is heard of.
+            // On a conflict it is checked again when its change is observed.
             let _ = deployments.delete(&deployment.name_any(), &options).await;
         }
     }

@@ -1,14 +1,14 @@
-//! Journal: who looks at which key, and when two do at once.
+//! Journal: records which process reconciles which key, and overlaps.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use operator_example::Websites;
+use operator_example::Context;
 use tokio::sync::watch;
-use watchkeeper_controller::{Action, Failure, Reconcile, Request};
+use watchkeeper_controller::{Action, Error, Request};
 use watchkeeper_core::ObjectKey;
 
-/// What all processes write down. Clones are the same journal.
+/// The records of all processes. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
     busy: Arc<Mutex<HashMap<ObjectKey, String>>>,
@@ -16,56 +16,59 @@ pub(crate) struct Journal {
     calls: watch::Sender<HashMap<String, u64>>,
 }
 
-/// An operator that writes down what it does.
+/// The context of an operator whose calls are recorded.
 pub(crate) struct Journaled {
-    pub(crate) websites: Websites,
-    pub(crate) who: String,
+    pub(crate) context: Arc<Context>,
+    pub(crate) process: String,
     pub(crate) journal: Journal,
 }
 
-/// Somebody looks at a key, until this is dropped.
+/// Marks a key as being reconciled until it is dropped.
 struct Busy {
     journal: Journal,
     key: ObjectKey,
-    who: String,
+    process: String,
 }
 
-impl Reconcile for Journaled {
-    async fn reconcile(&self, request: Request) -> Result<Action, Failure> {
-        let _busy = self.journal.begin(request.key(), &self.who);
-        self.websites.reconcile(request).await
-    }
+/// Reconciles a website, and records the call.
+pub(crate) async fn reconcile(request: Request, journaled: Arc<Journaled>) -> Result<Action, Error> {
+    let _busy = journaled.journal.begin(request.key(), &journaled.process);
+    operator_example::reconcile(request, journaled.context.clone()).await
 }
 
 impl Journal {
-    fn begin(&self, key: &ObjectKey, who: &str) -> Busy {
-        let other = self.busy.lock().unwrap().insert(key.clone(), who.to_owned());
+    fn begin(&self, key: &ObjectKey, process: &str) -> Busy {
+        let other = self.busy.lock().unwrap().insert(key.clone(), process.to_owned());
         if let Some(other) = other {
-            self.overlaps.lock().unwrap().push(format!("{who} looks at {key}, and {other} still does"));
+            self.overlaps
+                .lock()
+                .unwrap()
+                .push(format!("{process} reconciles {key} while {other} still does"));
         }
-        Busy { journal: self.clone(), key: key.clone(), who: who.to_owned() }
+        Busy { journal: self.clone(), key: key.clone(), process: process.to_owned() }
     }
 
-    /// When two have looked at one key at once.
+    /// Returns overlapping calls for one key.
     pub(crate) fn overlaps(&self) -> Vec<String> {
         self.overlaps.lock().unwrap().clone()
     }
 
-    /// How often keys were looked at.
+    /// Returns the number of calls.
     pub(crate) fn count(&self) -> u64 {
         self.calls.borrow().values().sum()
     }
 
-    /// Waits until a process has looked at keys so often.
-    pub(crate) async fn has_called(&self, who: &str, times: u64) {
-        let often = |calls: &HashMap<String, u64>| calls.get(who).copied().unwrap_or_default() >= times;
-        let _ = self.calls.subscribe().wait_for(often).await; // nobody ends the journal
+    /// Waits until a process has made this many calls.
+    pub(crate) async fn has_called(&self, process: &str, times: u64) {
+        let is_enough =
+            |calls: &HashMap<String, u64>| calls.get(process).copied().unwrap_or_default() >= times;
+        let _ = self.calls.subscribe().wait_for(is_enough).await; // the sender lives as long as the journal
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
         self.journal.busy.lock().unwrap().remove(&self.key);
-        self.journal.calls.send_modify(|calls| *calls.entry(self.who.clone()).or_default() += 1);
+        self.journal.calls.send_modify(|calls| *calls.entry(self.process.clone()).or_default() += 1);
     }
 }

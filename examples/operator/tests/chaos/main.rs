@@ -1,5 +1,5 @@
-//! The operator in bad weather: websites come, change and go while answers fail, watches break off, versions expire,
-//! and the processes of the operator are stopped, killed and cut off from their lease.
+//! The operator under fault injection: websites are created, changed and deleted while requests fail, watches break,
+//! resource versions expire, and operator processes are stopped, killed and cut off from their lease.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod author;
@@ -24,13 +24,13 @@ use author::Author;
 use fleet::{Fleet, Leader};
 use random::Random;
 
-/// Another seed than today's: `CHAOS_SEED=7 cargo test -p operator-example --test chaos`.
+/// Sets the seed: `CHAOS_SEED=7 cargo test -p operator-example --test chaos`.
 const SEED: &str = "CHAOS_SEED";
-/// How often another process leads.
+/// Number of leader changes.
 const CHANGES: i32 = 22;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn everything_comes_to_be_as_it_is_wanted() {
+async fn the_desired_state_is_reached_despite_faults() {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let seed = std::env::var(SEED).map_or_else(|_| now(), |seed| seed.parse().unwrap());
     println!("{SEED}={seed}");
@@ -43,24 +43,24 @@ async fn everything_comes_to_be_as_it_is_wanted() {
     let client = Client::new(&config).unwrap();
     install(&client).await.unwrap();
 
-    let factory = TypedFactory::new(&client); // of who looks on
+    let factory = TypedFactory::new(&client); // of the test itself
     let mut author = Author::new(&client, cluster.namespace(), random.fork());
     author.create_all().await;
     let collector = tokio::spawn(collector::run(client.clone(), factory.clone()));
     let mut fleet = Fleet::start(&config, &factory, 3);
 
-    let is_over = Cell::new(false);
+    let is_done = Cell::new(false);
     let mut leader = fleet.leader(0).await;
     let first = leader.token;
     let (mut of_author, mut of_weather) = (random.fork(), random.fork());
     let writing = async {
-        while !is_over.get() {
+        while !is_done.get() {
             author.act().await;
             sleep(Duration::from_millis(of_author.below(40))).await;
         }
     };
     let weather = async {
-        while !is_over.get() {
+        while !is_done.get() {
             match of_weather.below(12) {
                 0 => weather::stall(&cluster, Duration::from_millis(of_weather.below(1000))).await,
                 _ => weather::strike(&cluster, &mut of_weather).await,
@@ -74,16 +74,16 @@ async fn everything_comes_to_be_as_it_is_wanted() {
             let _ = timeout(Duration::from_millis(500), fleet.journal.has_called(&leader.name, calls)).await;
             leader = depose(&mut fleet, &cluster, leader.clone(), &mut random).await;
         }
-        is_over.set(true);
+        is_done.set(true);
     };
     tokio::join!(writing, weather, changes);
-    println!("{:?} leads in the end, and {} calls were made", leader, fleet.journal.count());
+    println!("last leader {:?}, {} calls", leader, fleet.journal.count());
     cluster.faults().clear();
 
     let there = quiet::comes(&client, &factory, cluster.namespace(), author.wanted()).await;
     assert_eq!(fleet.journal.overlaps(), Vec::<String>::new());
 
-    // Whoever leads next looks at everything, and finds nothing to do.
+    // The next leader reconciles everything, and finds nothing to do.
     let leader = fleet.leader(0).await;
     fleet.stop(&leader.name).await;
     let next = fleet.leader(leader.token + 1).await;
@@ -98,7 +98,7 @@ async fn everything_comes_to_be_as_it_is_wanted() {
     cluster.stop().await;
 }
 
-/// Has somebody else lead, in one of three ways.
+/// Forces a change of leader in one of three ways.
 async fn depose(fleet: &mut Fleet, cluster: &TestCluster, leader: Leader, random: &mut Random) -> Leader {
     match random.below(8) {
         0 => fleet.kill(&leader.name).await,

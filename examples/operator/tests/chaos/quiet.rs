@@ -1,4 +1,4 @@
-//! Quiet: nobody changes anything any more, and everything comes to be what was asked for.
+//! Quiet: once changes stop, the actual state converges to the desired one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,17 +15,17 @@ use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
 use watchkeeper_kinds::{Api, Client, TypedFactory};
 
-/// How long it may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// All that there is, by name, as the server has it.
+/// The actual state on the server, by name.
 pub(crate) struct There {
     websites: BTreeMap<String, Website>,
     deployments: BTreeMap<String, Deployment>,
     registrations: BTreeMap<String, ConfigMap>,
 }
 
-/// Waits until all is as it is wanted. The factory is that of who looks on.
+/// Waits until the actual state is the desired one. The factory is that of the test.
 pub(crate) async fn comes(
     client: &Client,
     factory: &TypedFactory,
@@ -51,9 +51,9 @@ pub(crate) async fn comes(
             }
         }
     };
-    match timeout(PATIENCE, comes).await {
+    match timeout(TIMEOUT, comes).await {
         Ok(there) => there,
-        Err(_) => panic!("after {PATIENCE:?}:\n{}", wrong.join("\n")),
+        Err(_) => panic!("after {TIMEOUT:?}:\n{}", wrong.join("\n")),
     }
 }
 
@@ -66,7 +66,7 @@ impl There {
         }
     }
 
-    /// The version of every object.
+    /// Returns the resource version of every object.
     pub(crate) fn versions(&self) -> BTreeSet<(String, String)> {
         fn of<'a, K: ResourceExt + 'a>(
             what: &str,
@@ -83,7 +83,7 @@ impl There {
         versions.into_iter().collect()
     }
 
-    /// What is not as it is wanted, in words.
+    /// Returns the differences from the desired state.
     fn differs_from(&self, namespace: &str, wanted: &BTreeMap<String, WebsiteSpec>) -> Vec<String> {
         let mut wrong = Vec::new();
         let registered = |name: &str| registry::name_of(&ObjectKey::namespaced(namespace, name));
@@ -108,7 +108,7 @@ impl There {
     }
 }
 
-/// How a website and its parts are not as they are wanted.
+/// Returns how a website and its objects differ from its spec.
 fn differ(
     spec: &WebsiteSpec,
     website: &Website,
@@ -118,7 +118,7 @@ fn differ(
     let mut wrong = Vec::new();
     let mut same = |what: &str, is: Option<String>, wanted: Option<String>| {
         if is != wanted {
-            wrong.push(format!("{what} is {is:?} and not {wanted:?}"));
+            wrong.push(format!("{what} is {is:?}, expected {wanted:?}"));
         }
     };
     let text = |text: &str| Some(text.to_owned());

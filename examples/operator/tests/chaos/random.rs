@@ -1,4 +1,4 @@
-//! Random numbers that a seed says.
+//! Seeded random numbers.
 
 /// SplitMix64.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Another that goes its own way.
+    /// Returns an independent generator.
     pub(crate) fn fork(&mut self) -> Self {
         Self(self.next())
     }
@@ -21,7 +21,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number less than this.
+    /// Returns a number less than `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }

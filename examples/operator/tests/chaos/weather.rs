@@ -1,4 +1,4 @@
-//! Weather: what goes wrong between the operator and the server.
+//! Weather: faults between the operator and the server.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use watchkeeper_testkit::{Fault, Requests, TestCluster, Verb};
 
 use crate::random::Random;
 
-/// What the processes of the operator call themselves.
+/// User agent prefix of the operator processes.
 const OPERATORS: &str = "operator-";
 
-/// Something goes wrong.
+/// Injects a random fault.
 pub(crate) async fn strike(cluster: &TestCluster, random: &mut Random) {
     let faults = cluster.faults();
     let resource = ["websites", "websites/status", "deployments", "configmaps", "leases"];
@@ -23,10 +23,10 @@ pub(crate) async fn strike(cluster: &TestCluster, random: &mut Random) {
         0 => drop(faults.add(some.answer(500).times(times))),
         1 => drop(faults.add(some.answer(503).times(times))),
         2 => drop(faults.add(some.answer(409).times(times))),
-        // Done, and nobody hears of it.
+        // Executed, without a response.
         3 => drop(faults.add(some.cut().times(times))),
         4 => drop(faults.add(some.cut_connection().times(1))),
-        // Not longer than a lease lasts after its holder has given up: whoever writes later than that is no leader.
+        // Shorter than the rest of a lease after its holder has given up, so that no write arrives from a former leader.
         5 => drop(faults.add(some.delay(Duration::from_millis(random.below(200))).times(times))),
         6 => drop(faults.add(watches.cut().after_events(random.below(10)).times(times))),
         7 => drop(faults.add(Fault::on(Verb::List).user_agent(OPERATORS).answer(500).times(1))),
@@ -37,7 +37,7 @@ pub(crate) async fn strike(cluster: &TestCluster, random: &mut Random) {
     }
 }
 
-/// For so long watches bring nothing, and do not say so.
+/// Stalls all watches for a while.
 pub(crate) async fn stall(cluster: &TestCluster, time: Duration) {
     let watches = Requests::of(Verb::Watch).user_agent(OPERATORS);
     cluster.faults().stall_watches(&watches);
@@ -45,7 +45,7 @@ pub(crate) async fn stall(cluster: &TestCluster, time: Duration) {
     cluster.faults().cut_watches(&watches);
 }
 
-/// A process cannot reach its lease any more. What is returned takes that back.
+/// Cuts a process off from its lease, until the returned function is called.
 pub(crate) fn cut_off(cluster: &TestCluster, process: &str) -> impl FnOnce() + use<> {
     let lease = Requests::any().resource("leases").user_agent(process);
     let rule = cluster.faults().add(lease.answer(503));

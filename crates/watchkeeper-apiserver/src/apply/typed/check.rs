@@ -1,4 +1,4 @@
-//! Check: whether an object is of its type, in the real server's words where it is not.
+//! Check: whether an object matches its type, with kube-apiserver's messages.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,10 +9,10 @@ use crate::apply::element::Element;
 use crate::apply::types::{Atom, Listing, Plain, Type};
 use watchkeeper_core::Quoted;
 
-/// How many misfits are told of one object.
+/// The maximum number of reported misfits.
 const MISFITS: usize = 100;
 
-/// Where an object is not of its type.
+/// The type errors of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Misfits(Vec<String>);
 
@@ -28,14 +28,11 @@ impl fmt::Display for Misfits {
     }
 }
 
-/// Checks an object that somebody applies.
+/// Checks an applied configuration.
 pub(in crate::apply) fn check(value: &Value, of: Type<'_>) -> Result<(), Misfits> {
     let mut checker = Checker::default();
     checker.value(value, of);
-    match checker.found.is_empty() {
-        true => Ok(()),
-        false => Err(Misfits(checker.found)),
-    }
+    if checker.found.is_empty() { Ok(()) } else { Err(Misfits(checker.found)) }
 }
 
 #[derive(Default)]
@@ -118,7 +115,7 @@ fn unfit(plain: Plain, value: &Value) -> Option<String> {
     })
 }
 
-/// Go's name of the type of a value.
+/// Returns Go's name of the type of a value.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
@@ -131,12 +128,12 @@ fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// A value as Go prints one that it holds as an interface: in braces.
+/// Formats a value as Go prints an interface: in braces.
 fn braced(value: &Value) -> String {
     format!("{{{}}}", crate::patch::go_text(value))
 }
 
-/// As above, in Go's own syntax.
+/// Formats a value in Go syntax.
 fn go_value(value: &Value) -> String {
     let inner = match value {
         Value::String(text) => Quoted(text).to_string(),

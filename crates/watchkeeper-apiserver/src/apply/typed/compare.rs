@@ -1,4 +1,4 @@
-//! Compare: which fields differ between two objects.
+//! Compare: the fields that differ between two objects.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::apply::element::Element;
 use crate::apply::field_set::FieldSet;
 use crate::apply::types::{Atom, Item, Listing, Owners, Type};
 
-/// Which fields differ between an object and what it becomes.
+/// The fields that were added, changed and removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::apply) struct Comparison {
     pub(in crate::apply) added: FieldSet,
@@ -17,13 +17,13 @@ pub(in crate::apply) struct Comparison {
 }
 
 impl Comparison {
-    /// The comparison of some of the fields.
+    /// Restricts the comparison to some fields.
     pub(in crate::apply) fn filtered(self, filter: impl Fn(FieldSet) -> FieldSet) -> Self {
         Self { added: filter(self.added), modified: filter(self.modified), removed: filter(self.removed) }
     }
 }
 
-/// Compares what was with what is.
+/// Compares two objects.
 pub(in crate::apply) fn compare(before: &Value, after: &Value, of: Type<'_>) -> Comparison {
     let mut walk = Walk::default();
     walk.values(Some(before), Some(after), of);
@@ -54,7 +54,7 @@ impl Walk {
         }
     }
 
-    /// Whether it was a leaf (M1).
+    /// Compares leaves (`typed.M1`). Returns whether it was one.
     fn atom(&mut self, atom: Atom<'_>, before: Option<&Value>, after: Option<&Value>) -> bool {
         match atom {
             Atom::Scalar(_) | Atom::List(_, Listing::Atomic) => self.leaf(before, after),
@@ -99,7 +99,7 @@ impl Walk {
         true
     }
 
-    /// Items that cannot be told apart within a list are compared together.
+    /// Compares lists; items with the same identity are compared together.
     fn items(&mut self, before: &[Value], after: &[Value], item: Item<'_>, listing: Listing<'_>) {
         let mut both: BTreeMap<Element, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
         for value in before {
@@ -144,7 +144,7 @@ impl Walk {
     }
 }
 
-/// Whether two values are the same; 1 and 1.0 are.
+/// Returns whether two values are equal; 1 equals 1.0.
 pub(in crate::apply) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),

@@ -1,4 +1,4 @@
-//! Fields: which fields a value has.
+//! Fields: the set of fields of a value.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::apply::element::Element;
 use crate::apply::field_set::FieldSet;
 use crate::apply::types::{Atom, Listing, Owners, Type};
 
-/// The set of the fields of a value: those that have an owner each (M1).
+/// Returns the fields of a value that can have owners (`typed.M1`).
 pub(in crate::apply) fn fields_of(value: &Value, of: Type<'_>) -> FieldSet {
     let mut set = FieldSet::default();
     collect(value, of, &mut Vec::new(), &mut set);

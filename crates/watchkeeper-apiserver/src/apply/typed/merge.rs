@@ -1,4 +1,4 @@
-//! Merge: an object with another laid over it.
+//! Merge: one object over another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::apply::element::Element;
 use crate::apply::types::{Atom, Item, Listing, Owners, Type};
 
-/// Lays one value over another. What has no parts left is not there.
+/// Merges `over` into `under`. Returns `None` if nothing is left.
 pub(in crate::apply) fn merge(under: Option<&Value>, over: Option<&Value>, of: Type<'_>) -> Option<Value> {
     let atom = match over {
         Some(_) => of.atom(over),
@@ -46,7 +46,7 @@ pub(in crate::apply) fn merge(under: Option<&Value>, over: Option<&Value>, of: T
     }
 }
 
-/// M2. An item that is there twice in `under` is merged as if it were not there, and comes but once.
+/// Merges lists (`typed.M2`). An item that occurs twice in `under` counts as absent there, and is kept once.
 fn merge_items(under: &[Value], over: &[Value], item: Item<'_>, listing: Listing<'_>) -> Vec<Value> {
     let index = |items: &'_ [Value]| -> Vec<(Element, Value)> {
         items.iter().filter_map(|item| Some((listing.element(item).ok()?, item.clone()))).collect()
@@ -80,7 +80,7 @@ fn merge_items(under: &[Value], over: &[Value], item: Item<'_>, listing: Listing
                 next_shared = shared.next();
                 continue;
             }
-            // It comes later, where `over` has it among those that both have.
+            // It comes later, at its position in `over`.
             (Some((element, _)), Some(_))
                 if of_over.contains_key(element) && next_shared.is_some_and(|next| next != element) =>
             {

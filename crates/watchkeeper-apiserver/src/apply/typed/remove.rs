@@ -1,4 +1,4 @@
-//! Remove: an object without some of its fields.
+//! Remove: drops fields from an object.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::apply::element::Element;
 use crate::apply::field_set::FieldSet;
 use crate::apply::types::{Atom, Listing, Owners, Type};
 
-/// The value without these fields; `null` where nothing stays of it.
+/// Returns the value without these fields; `null` if nothing is left.
 pub(in crate::apply) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
     match (of.atom(Some(value)), value) {
         (Atom::Scalar(_), value) => value.clone(),

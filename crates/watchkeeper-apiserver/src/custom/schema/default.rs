@@ -1,8 +1,9 @@
-//! Defaults: what the fields of an object are when nobody sets them.
+//! Defaults: sets the fields of an object that are absent and have a default.
 //!
-//! - D1: a null that may not be one is as if absent: it becomes the default, or is dropped where there is none.
-//! - D2: a default is given its own defaults. Giving defaults twice changes nothing more.
-//! - D3: defaults are counted before they are copied, so that a long one for each of many items cannot exhaust the
+//! Invariants:
+//! - `default.D1`: a null in a field that is not nullable counts as absent: it becomes the default, or is dropped.
+//! - `default.D2`: defaults are applied to defaults, and applying them twice changes nothing.
+//! - `default.D3`: defaults are counted before they are copied, so that a long one for each of many items cannot exhaust
 //!   memory.
 
 use serde_json::Value;
@@ -10,11 +11,11 @@ use serde_json::Value;
 use super::node::{Additional, Node};
 use crate::size::{DefaultsTooLarge, Growth};
 
-/// Gives an object its defaults. On an error some of them are missing.
+/// Sets the defaults of an object. On an error some of them are missing.
 pub(super) fn default(root: &Node, object: &mut Value) -> Result<(), DefaultsTooLarge> {
     drop_nulls(Some(root), object);
     fill(root, object, &mut Growth::default())?;
-    drop_nulls(Some(root), object); // a default can have some itself
+    drop_nulls(Some(root), object); // defaults can contain nulls
     Ok(())
 }
 
@@ -45,7 +46,7 @@ fn fill(node: &Node, value: &mut Value, growth: &mut Growth) -> Result<(), Defau
             for (key, child) in &node.properties {
                 let Some(default) = &child.default else { continue };
                 if fields.get(key).is_none_or(|value| value.is_null() && !child.is_nullable) {
-                    fields.insert(key.clone(), growth.copy(default)?); // D3
+                    fields.insert(key.clone(), growth.copy(default)?); // default.D3
                 }
             }
             for (key, value) in fields {
@@ -69,7 +70,7 @@ fn fill(node: &Node, value: &mut Value, growth: &mut Growth) -> Result<(), Defau
 
 fn fill_null(node: &Node, value: &mut Value, growth: &mut Growth) -> Result<(), DefaultsTooLarge> {
     if let (true, false, Some(default)) = (value.is_null(), node.is_nullable, &node.default) {
-        *value = growth.copy(default)?; // D3
+        *value = growth.copy(default)?; // default.D3
     }
     fill(node, value, growth)
 }

@@ -1,4 +1,4 @@
-//! Dropped fields: where pruning has removed something, for warnings and for strict validation.
+//! Dropped fields: the paths of what pruning removed, for warnings and for strict validation.
 
 use crate::http::go_text::beginning;
 use crate::http::{FINDING_PATH_BYTES, STRICT_FINDINGS};
@@ -18,7 +18,7 @@ impl Dropped {
         }
     }
 
-    /// Records a field of what is at a path.
+    /// Records a field of the object at a path.
     pub(super) fn add_field(&mut self, path: &str, name: &str) {
         if self.paths.len() < STRICT_FINDINGS {
             let name = beginning(name, FINDING_PATH_BYTES);
@@ -30,7 +30,7 @@ impl Dropped {
         self.paths.is_empty()
     }
 
-    /// The paths, sorted.
+    /// Returns the paths, sorted.
     pub(super) fn into_sorted(mut self) -> Vec<String> {
         self.paths.sort();
         self.paths

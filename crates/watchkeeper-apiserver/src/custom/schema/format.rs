@@ -1,4 +1,4 @@
-//! Formats: which texts are dates, addresses, names and so on, as the real server tells.
+//! Formats: whether a string is a date, an address, a name and so on, by kube-apiserver's rules.
 
 use std::sync::LazyLock;
 
@@ -21,10 +21,10 @@ static RGB_COLOR: LazyLock<Option<Pattern>> = LazyLock::new(|| {
     Pattern::compile(&format!(r"^rgb\({part},{part},{part}\)$")).ok()
 });
 
-/// What a text is checked for.
+/// Returns whether a string has a format.
 type Check = fn(&str) -> bool;
 
-/// A format of texts.
+/// A string format.
 #[derive(Debug, Clone)]
 pub(super) struct Format {
     name: String,
@@ -32,7 +32,7 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// A format by its name; none where the server does not know it, and so takes any text.
+    /// Returns the format with a name; `None` if kube-apiserver does not know it, and so accepts any string.
     pub(super) fn named(name: &str) -> Option<Self> {
         let check: Check = match name.replace('-', "").as_str() {
             "bsonobjectid" => |text| text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
@@ -66,17 +66,17 @@ impl Format {
         Some(Self { name: name.to_owned(), check })
     }
 
-    /// As [`named`](Self::named), but one that nobody knows is one that every text has.
+    /// Like [`named`](Self::named), but an unknown format is one that every string has.
     pub(super) fn any_named(name: &str) -> Self {
         Self::named(name).unwrap_or_else(|| Self { name: name.to_owned(), check: |_| true })
     }
 
-    /// As it was written.
+    /// Returns the name as it stands in the schema.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether a text has it.
+    /// Returns whether a string has the format.
     pub(super) fn fits(&self, text: &str) -> bool {
         (self.check)(text)
     }
@@ -104,7 +104,7 @@ fn date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// A date, a `T`, and a time with its zone. What follows a second `T` is not looked at.
+/// A date, a `T`, and a time with its zone. Anything after a second `T` is ignored.
 fn date_time(text: &str) -> bool {
     let text = text.to_lowercase();
     let mut parts = text.split('t');
@@ -120,7 +120,7 @@ fn time_of_day(text: &str) -> Option<bool> {
     if [hour, minute, second].iter().any(|part| part.len() != 2 || !is_digits(part)) {
         return None;
     }
-    // A fraction follows any one character, as in the pattern of the real server.
+    // Any character may precede a fraction, as in kube-apiserver's pattern.
     let mut after = rest.chars();
     if after.next().is_some() {
         let digits = after.as_str().trim_start_matches(|c: char| c.is_ascii_digit());
@@ -142,9 +142,9 @@ fn time_of_day(text: &str) -> Option<bool> {
     None
 }
 
-/// A duration as Go writes one, or any text in which a number stands before a unit.
+/// A Go duration, or any string with a number before a unit.
 fn duration(text: &str) -> bool {
-    /// The last of each is the beginning of a word, the others are whole words.
+    /// The last of each is a prefix, the others are whole words.
     const UNITS: [&[&str]; 8] = [
         &["ns", "nano"],
         &["us", "µs", "micro"],
@@ -201,7 +201,7 @@ fn mac(text: &str) -> bool {
     digits.is_multiple_of(2) && matches!(parts * digits / 2, 6 | 8 | 20) && text.split(separator).all(is_hex)
 }
 
-/// 32 hexadecimal digits, with or without a hyphen where one may stand.
+/// 32 hexadecimal digits, with optional hyphens.
 fn uuid(text: &str, version: Option<u8>, variants: &[u8]) -> bool {
     let (mut rest, mut digits) = (text.as_bytes(), Vec::with_capacity(32));
     for (at, length) in [8, 4, 4, 4, 12].into_iter().enumerate() {
@@ -270,7 +270,7 @@ fn credit_card(text: &str) -> bool {
     has_form && sum.is_multiple_of(10)
 }
 
-/// Eleven characters: both separators are there.
+/// Eleven characters, with both separators.
 fn ssn(text: &str) -> bool {
     text.len() == 11
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -292,7 +292,7 @@ fn base64(text: &str) -> bool {
         && data.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// An address with or without a name before it.
+/// An address, with an optional name before it.
 fn email(text: &str) -> bool {
     let text = text.trim();
     let address = match text.strip_suffix('>').and_then(|text| text.rsplit_once('<')) {
@@ -322,7 +322,7 @@ fn address_literal(text: &str) -> bool {
     text.parse::<std::net::IpAddr>().is_ok()
 }
 
-/// An absolute address or a path, as in the first line of a request.
+/// An absolute URI or a path, as in a request line.
 fn request_uri(text: &str) -> bool {
     if text.is_empty() || text.bytes().any(|byte| byte.is_ascii_control()) {
         return false;
@@ -367,7 +367,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_have_the_formats_that_the_real_server_sees_in_them() {
+    fn formats_accept_the_strings_that_kube_apiserver_accepts() {
         let cases: [(&str, &[&str], &[&str]); 25] = [
             (
                 "date",
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_that_nobody_knows_is_none() {
+    fn an_unknown_format_is_ignored() {
         assert!(Format::named("int32").is_none() && Format::named("fancy").is_none());
         assert!(Format::named("password").unwrap().fits("anything"));
     }

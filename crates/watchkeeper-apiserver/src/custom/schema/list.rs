@@ -1,4 +1,4 @@
-//! Lists that are sets or maps: nothing in them may be there twice.
+//! Lists that are sets or maps: their items or keys are unique.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::patch::go_text;
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::{Field, place};
 
-/// What is in a list twice that should be there once, in all lists of an object.
+/// Returns the duplicates in all sets and maps of an object.
 pub(super) fn repeated(node: &Node, object: &Value) -> Vec<StatusCause> {
     let mut faults = Faults::default();
     fields(node, "", object, &mut faults);
@@ -70,19 +70,19 @@ fn map(node: &Node, path: &str, items: &[Value], faults: &mut Faults) {
     }
 }
 
-/// The keys of an item: those of its fields that tell it from the others.
+/// Returns the key fields of an item.
 pub(super) fn key(node: &Node, item: &Value) -> Map<String, Value> {
     let found = node.list_keys.iter().filter_map(|name| Some((name.clone(), item.get(name)?.clone())));
     found.collect()
 }
 
-/// Whether an item has all of its keys, so that it can be found again by them.
+/// Returns whether an item has all of its key fields.
 pub(super) fn has_key(node: &Node, item: &Value) -> bool {
     let is_plain = |value: &Value| value.is_string() || value.is_number() || value.is_boolean();
     node.list_keys.iter().all(|name| item.get(name).is_some_and(is_plain))
 }
 
-/// Where a value is for the second time.
+/// Returns the indexes of repeated items.
 fn again(items: &[Value]) -> Vec<usize> {
     let mut times: HashMap<String, usize> = HashMap::new();
     let mut second = Vec::new();
@@ -96,7 +96,7 @@ fn again(items: &[Value]) -> Vec<usize> {
     second
 }
 
-/// A value as Go shows it in a message.
+/// Formats a value as Go does in messages.
 pub(super) fn printed(value: &Value) -> String {
     match value {
         Value::String(text) => Quoted(text).to_string(),
@@ -105,7 +105,7 @@ pub(super) fn printed(value: &Value) -> String {
     }
 }
 
-/// A value with the fields of its objects in the order of their names, in which Go writes them.
+/// Returns a value with its fields sorted by name, as Go writes maps.
 pub(super) fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(sorted).collect(),

@@ -1,4 +1,4 @@
-//! Metadata of the objects that are a part of others: what it may hold, and whether it may be stored.
+//! Metadata of embedded objects: pruning and validation.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use crate::validate::field::Field;
 use crate::validate::form::label_1035;
 use crate::validate::metadata;
 
-/// The metadata that all objects have.
+/// The schema of `ObjectMeta`.
 static OBJECT_META: LazyLock<Option<&'static Message>> = LazyLock::new(|| {
     let field = builtin().message("", "v1", "Pod")?.field("metadata")?;
     match field.form() {
@@ -25,14 +25,14 @@ static OBJECT_META: LazyLock<Option<&'static Message>> = LazyLock::new(|| {
     }
 });
 
-/// Drops what no metadata has, and says where it was.
+/// Drops unknown fields from the metadata of an object, and returns their paths.
 pub(super) fn prune(object: &mut Value) -> Vec<String> {
     let mut dropped = Dropped::default();
     prune_into(object, "", &mut dropped);
     dropped.into_sorted()
 }
 
-/// Drops what no metadata has from an object at a path.
+/// Drops unknown fields from the metadata of the object at a path.
 pub(super) fn prune_into(object: &mut Value, path: &str, dropped: &mut Dropped) {
     let path = match beginning(path, FINDING_PATH_BYTES) {
         "" => "metadata".to_owned(),
@@ -62,7 +62,7 @@ fn prune_message(message: &Message, path: &str, fields: &mut Map<String, Value>,
     });
 }
 
-/// Whether Go would leave a value out where it may.
+/// Returns whether Go omits the value in an `omitempty` field.
 fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -74,7 +74,7 @@ fn is_zero(value: &Value) -> bool {
     }
 }
 
-/// What is wrong with the objects that are embedded in an object; with the object itself where it is one.
+/// Returns what is wrong with the objects embedded in an object, and with the object itself if it is embedded.
 pub(super) fn embedded(node: &Node, is_embedded: bool, path: &str, object: &Value) -> Vec<StatusCause> {
     let mut faults = Faults::default();
     walk(node, is_embedded, &Field::at(path, object), &mut faults);

@@ -1,15 +1,15 @@
-//! Structural schemas: what the objects of a custom resource look like.
+//! Structural schemas of custom resources.
 //!
-//! From: a version of a CustomResourceDefinition, whose schema is [compiled](Schema::compile) once.
-//! To:   objects that are pruned, given their defaults and validated, in the words of the real server.
+//! Input: a version of a CustomResourceDefinition, whose schema is [compiled](Schema::compile) once.
+//! Output: objects that are pruned, defaulted and validated, with kube-apiserver's messages.
 //!
-//! - S1: nothing here panics or runs away, whatever the schema and the object: schemas stand no deeper within
-//!   each other than [`MAX_SCHEMA_DEPTH`], patterns run in linear time, and what looks at an object goes no
-//!   deeper than the object does.
-//! - S2: pruning and giving defaults can be done again without changing anything more.
+//! Invariants:
+//! - `schema.S1`: nothing here panics or runs without bound, whatever the schema and the object: schemas are nested at
+//!   most [`MAX_SCHEMA_DEPTH`] deep, patterns run in linear time, and recursion is bounded by the depth of the object.
+//! - `schema.S2`: pruning and defaulting are idempotent.
 //!
-//! **Rules in CEL (`x-kubernetes-validations`) are kept in the definition, but nobody evaluates them here**: an
-//! object that only breaks such a rule is taken.
+//! **CEL rules (`x-kubernetes-validations`) are stored but not evaluated**: an object that only breaks such a rule is
+//! accepted.
 
 mod default;
 mod definition;
@@ -36,25 +36,25 @@ use crate::size::DefaultsTooLarge;
 pub use node::{ListType, MAX_SCHEMA_DEPTH};
 use node::{Node, Reading};
 
-/// What breaks a rule, and where.
+/// A broken rule, and its path.
 pub type Cause = StatusCause;
 
-/// The compiled schema of one version of a custom resource. A clone is the same schema.
+/// The compiled schema of one version of a custom resource. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Schema {
     root: Arc<Node>,
     /// Whether fields that are not in the schema are kept.
     keeps_everything: bool,
-    /// Whether there are rules in CEL, which nobody evaluates.
+    /// Whether there are CEL rules, which are not evaluated.
     has_rules: bool,
 }
 
 impl Schema {
-    /// Compiles the `openAPIV3Schema` of a version, or says why it is not structural.
+    /// Compiles the `openAPIV3Schema` of a version.
     ///
     /// # Errors
     ///
-    /// The causes, with paths from the schema itself.
+    /// The reasons why it is not structural, with paths relative to the schema.
     pub fn compile(open_api_v3: &Value) -> Result<Self, Vec<Cause>> {
         match Node::compile(open_api_v3, Reading::Objects) {
             Ok(root) => {
@@ -71,28 +71,25 @@ impl Schema {
         }
     }
 
-    /// A schema under which every field is kept and valid.
+    /// Returns a schema that keeps and accepts every field.
     pub fn preserve_everything() -> Self {
         Self { root: Arc::new(Node::default()), keeps_everything: true, has_rules: false }
     }
 
-    /// Removes the fields that the schema does not know, and says where they were.
+    /// Removes unknown fields, and returns their paths.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
-        match self.keeps_everything {
-            true => metadata::prune(object),
-            false => prune::prune(&self.root, object),
-        }
+        if self.keeps_everything { metadata::prune(object) } else { prune::prune(&self.root, object) }
     }
 
-    /// Sets the fields that are absent and have a default, and drops nulls where none may be.
+    /// Sets absent fields that have a default, and drops nulls from fields that are not nullable.
     ///
     /// # Errors
-    /// Where the defaults would add more than [`REQUEST_BYTES`](crate::size::REQUEST_BYTES) to the object.
+    /// If the defaults would add more than [`REQUEST_BYTES`](crate::size::REQUEST_BYTES) to the object.
     pub fn default(&self, object: &mut Value) -> Result<(), DefaultsTooLarge> {
         default::default(&self.root, object)
     }
 
-    /// What is wrong with a new object. Its own metadata is not looked at.
+    /// Validates a new object, except for its metadata.
     pub fn validate(&self, object: &Value) -> Vec<Cause> {
         let mut causes = validate::validate(&self.root, None, object, None);
         causes.extend(metadata::embedded(&self.root, false, "", object));
@@ -100,7 +97,7 @@ impl Schema {
         self.with_unchecked_rules(causes)
     }
 
-    /// What is wrong with an object that has changed. What was wrong before may stay as it was.
+    /// Validates an object that replaces `old`. Unchanged faults are tolerated.
     pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<Cause> {
         let mut causes = validate::validate(&self.root, None, object, Some(old));
         causes.extend(metadata::embedded(&self.root, false, "", object));
@@ -110,7 +107,7 @@ impl Schema {
         self.with_unchecked_rules(causes)
     }
 
-    /// What is wrong with an object of which only the status was written.
+    /// Validates an object of which only the status was written.
     pub fn validate_status_update(&self, object: &Value, old: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         if let (Some(node), Some(status)) = (self.root.properties.get("status"), object.get("status")) {
@@ -122,7 +119,7 @@ impl Schema {
         self.with_unchecked_rules(causes)
     }
 
-    /// Adds what the real server says where it does not evaluate its rules either.
+    /// Adds kube-apiserver's message for CEL rules that it skips because of other faults.
     fn with_unchecked_rules(&self, mut causes: Vec<Cause>) -> Vec<Cause> {
         let is_blocking = |cause: &Cause| {
             matches!(
@@ -145,12 +142,12 @@ impl Schema {
     }
 }
 
-/// What is wrong with a new CustomResourceDefinition that has its defaults, besides its metadata.
+/// Validates a new CustomResourceDefinition that has its defaults, except for its metadata.
 pub fn check_definition(crd: &Value) -> Vec<Cause> {
     definition::check(crd)
 }
 
-/// What is wrong with a CustomResourceDefinition that has changed, besides its metadata.
+/// Validates a CustomResourceDefinition that replaces `old`, except for its metadata.
 pub fn check_definition_update(crd: &Value, old: &Value) -> Vec<Cause> {
     definition::check_update(crd, old)
 }

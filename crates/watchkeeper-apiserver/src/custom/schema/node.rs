@@ -1,4 +1,4 @@
-//! Nodes: a schema and those within it, compiled from JSON.
+//! Nodes: compiled schemas.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use serde_json::{Map, Value};
 use super::format::Format;
 use super::pattern::Pattern;
 
-/// How many schemas may stand within each other. What JSON can be read at all is shallower.
+/// The maximum nesting of schemas; the JSON decoder limits them further.
 pub const MAX_SCHEMA_DEPTH: usize = 128;
 
-/// How a list is merged, and what must be unique in it.
+/// `x-kubernetes-list-type`: how a list is merged, and what is unique in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListType {
-    /// It is replaced as a whole.
+    /// Replaced as a whole.
     Atomic,
-    /// Its items are unique.
+    /// Items are unique.
     Set,
-    /// The keys of its items are unique.
+    /// Keys of items are unique.
     Map,
 }
 
-/// What properties an object has besides those that are named.
+/// `additionalProperties`.
 #[derive(Debug, Clone)]
 pub(super) enum Additional {
-    /// Whatever there is.
+    /// Anything.
     Any,
-    /// None.
+    /// Nothing.
     None,
     /// Values of one schema.
     Of(Box<Node>),
 }
 
-/// The format of a number, which says how large it can be.
+/// The format of a number, which limits its range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
     Int32,
@@ -44,7 +44,7 @@ pub(super) enum Width {
 /// A compiled schema.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
-    /// `object`, `string`, ...; empty where any will do.
+    /// `object`, `string`, ...; empty for any type.
     pub(super) kind: String,
     pub(super) is_int_or_string: bool,
     pub(super) is_nullable: bool,
@@ -77,32 +77,32 @@ pub(super) struct Node {
     pub(super) is_embedded: bool,
     pub(super) list_type: Option<ListType>,
     pub(super) list_keys: Vec<String>,
-    /// Whether it has rules in CEL of its own.
+    /// Whether it has CEL rules of its own.
     is_ruled: bool,
 }
 
-/// What a schema is compiled for.
+/// The purpose of a compiled schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// For the objects of a custom resource.
+    /// Validating custom objects.
     Objects,
-    /// For the defaults in the schema itself. The real server does not ask these whether they are a number or a
-    /// text, and looks at the format of a text where the schema wants none.
+    /// Validating the defaults in the schema itself. kube-apiserver does not check whether these are numbers or strings,
+    /// and checks the format of strings even where the schema has none.
     Defaults,
 }
 
-/// That schemas stand too deep within each other.
+/// Schemas are nested more than [`MAX_SCHEMA_DEPTH`] deep.
 #[derive(Debug)]
 pub(super) struct TooDeep;
 
 impl Node {
-    /// Compiles a schema that has been found structural. What has another type than it should is as if absent.
+    /// Compiles a structural schema. Keywords with a value of the wrong type are ignored.
     pub(super) fn compile(schema: &Value, reading: Reading) -> Result<Self, TooDeep> {
         let empty = Map::new();
         compile(schema.as_object().unwrap_or(&empty), reading, MAX_SCHEMA_DEPTH)
     }
 
-    /// The types that a value may have; none where any will do.
+    /// Returns the types that a value may have; empty for any.
     pub(super) fn kinds(&self) -> &[&'static str] {
         if self.is_int_or_string {
             return &["integer", "string"];
@@ -119,7 +119,7 @@ impl Node {
         }
     }
 
-    /// Whether there are rules in CEL, here or below.
+    /// Returns whether there are CEL rules, here or below.
     pub(super) fn has_rules(&self) -> bool {
         let additional = match &self.additional {
             Some(Additional::Of(node)) => Some(&**node),
@@ -129,7 +129,7 @@ impl Node {
         self.is_ruled || below.into_iter().any(Self::has_rules)
     }
 
-    /// The schema of the values under a key.
+    /// Returns the schema of the values under a key.
     pub(super) fn child(&self, key: &str) -> Option<&Self> {
         match (self.properties.get(key), &self.additional) {
             (Some(child), _) => Some(child),

@@ -1,4 +1,4 @@
-//! Numbers: their bounds, and what fits a type.
+//! Numbers: bounds and ranges.
 
 use serde_json::{Number, Value, json};
 
@@ -6,7 +6,7 @@ use super::node::{Node, Width};
 use super::outcome::{Breach, Outcome};
 use crate::patch::go_text;
 
-/// A number as Go holds it: an integer of 64 bits where it was written as one, else a float.
+/// A number as Go decodes it: a 64-bit integer if it was written as one, else a float.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Held {
     Int(i64),
@@ -34,9 +34,9 @@ impl Held {
     }
 }
 
-/// Whether a float counts as an integer.
+/// Returns whether a float counts as an integer.
 pub(super) fn is_whole(number: f64) -> bool {
-    /// The largest number to which all integers have a float of their own.
+    /// The largest integer below which floats are exact.
     const SAFE: f64 = 9_007_199_254_740_991.0;
     const EPSILON: f64 = 1e-9;
     if !number.is_finite() || number.abs() > SAFE {
@@ -46,7 +46,7 @@ pub(super) fn is_whole(number: f64) -> bool {
     if whole == number {
         return true;
     }
-    // As Go has it, which takes the whole part of a negative number for none.
+    // As in Go, for which the whole part of a negative number is its ceiling.
     let whole = if number < 0.0 { number.ceil() } else { whole };
     whole != 0.0 && number > 0.0 && (number - whole).abs() / (number.abs() + whole.abs()) < EPSILON
 }
@@ -129,7 +129,7 @@ fn multiple(number: Held, factor: f64, is_native: bool, name: &str, outcome: &mu
     }
 }
 
-/// Whether a number can be held as its type and format say.
+/// Returns whether a number is in the range of its type and format.
 fn in_width(node: &Node, number: Held, what: &str, name: &str, outcome: &mut Outcome) -> bool {
     let kind = match node.kinds() {
         [kind @ ("integer" | "number")] => *kind,

@@ -1,11 +1,11 @@
-//! What was there before: on an update, what is unchanged is not refused.
+//! Old values: on an update, unchanged values are not refused.
 
 use serde_json::Value;
 
 use super::list;
 use super::node::{ListType, Node};
 
-/// What was in the place of a value before, and the schema of that place.
+/// The value that another replaces, and its schema.
 #[derive(Clone, Copy)]
 pub(super) struct Old<'a> {
     pub(super) value: &'a Value,
@@ -13,12 +13,12 @@ pub(super) struct Old<'a> {
 }
 
 impl<'a> Old<'a> {
-    /// What was under a key.
+    /// Returns the old value of a field.
     pub(super) fn key(self, key: &str) -> Option<Self> {
         Some(Self { value: self.value.get(key)?, node: self.node.child(key)? })
     }
 
-    /// What was the item that this one has come of. Only the items of a map can be told apart.
+    /// Returns the old value of an item. Only items of maps can be correlated.
     pub(super) fn item(self, item: &Value) -> Option<Self> {
         let (node, items) = (self.node.items.as_deref()?, self.value.as_array()?);
         if self.node.list_type != Some(ListType::Map) || !list::has_key(self.node, item) {
@@ -29,7 +29,7 @@ impl<'a> Old<'a> {
         Some(Self { value, node })
     }
 
-    /// Whether a value is what was there, but for the order of a map's items.
+    /// Returns whether a value is unchanged, except for the order of the items of maps.
     pub(super) fn is_same(self, value: &Value) -> bool {
         match (value, self.value) {
             (Value::Array(new), Value::Array(old)) if self.node.list_type == Some(ListType::Map) => {

@@ -1,7 +1,7 @@
-//! Outcomes: what a value breaks of a schema, and how much of it it keeps.
+//! Outcomes: the rules that a value breaks, and how many it keeps.
 //!
-//! Of several schemas of which a value should fit one, the real server tells about the one that fits best: the
-//! one that most checks have passed of. So checks are counted here as they are counted there.
+//! If a value matches none of several alternatives, kube-apiserver reports the one with the most passed checks. Checks
+//! are therefore counted as kube-apiserver counts them.
 
 use serde_json::Value;
 use watchkeeper_core::{CauseType, Quoted, StatusCause};
@@ -9,13 +9,13 @@ use watchkeeper_core::{CauseType, Quoted, StatusCause};
 use super::list::printed;
 use crate::validate::faults;
 
-/// What a value breaks of a schema.
+/// A rule of a schema that a value breaks.
 #[derive(Debug, Clone)]
 pub(super) struct Breach {
     kind: BreachKind,
-    /// Where, from the value that is checked; empty for the value itself.
+    /// The path relative to the checked value; empty for the value itself.
     name: String,
-    /// What is told of it. Two breaches with the same text are one.
+    /// The message. Breaches with the same message are reported once.
     message: String,
 }
 
@@ -39,7 +39,7 @@ enum BreachKind {
     Invalid {
         shown: String,
     },
-    /// That no single place is at fault.
+    /// No single field is at fault.
     Nowhere,
 }
 
@@ -66,7 +66,7 @@ impl Breach {
         Self { kind: BreachKind::TooMany { count, limit }, name: name.to_owned(), message }
     }
 
-    /// That a value should have one type and has another, or a text should have a form.
+    /// Creates a breach for a wrong type or format.
     pub(super) fn of_type(name: &str, wanted: &str, found: &str) -> Self {
         let message = format!("{name} in body must be of type {wanted}: {}", Quoted(found));
         Self { kind: BreachKind::Type { shown: Quoted(found).to_string() }, name: name.to_owned(), message }
@@ -80,7 +80,7 @@ impl Breach {
         Self { kind: BreachKind::Nowhere, name: String::new(), message }
     }
 
-    /// As the cause of a refusal, with the path to the value that was checked; none where it is the object.
+    /// Converts it to the cause of a 422; `root` is the path of the checked value, `None` if it is the whole object.
     pub(super) fn into_cause(self, root: Option<&str>) -> StatusCause {
         let name = self.name.strip_prefix('.').unwrap_or(&self.name);
         let field = match (root, name, &self.kind) {
@@ -127,15 +127,14 @@ fn choice(value: &Value) -> String {
     }
 }
 
-/// How many faults of one object are reported. An object can have as many as bytes, and each is compared with all
-/// others.
+/// The maximum number of faults that are reported for one object; each is compared with all others.
 pub(super) const MAX_BREACHES: usize = 1000;
 
-/// What came of checking a value.
+/// The result of checking a value.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) breaches: Vec<Breach>,
-    /// How many checks were made of it, more or less: see the module.
+    /// The number of passed checks, as kube-apiserver counts them.
     pub(super) matches: usize,
 }
 

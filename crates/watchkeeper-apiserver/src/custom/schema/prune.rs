@@ -1,9 +1,10 @@
-//! Pruning: the fields that a schema does not know are dropped.
+//! Pruning: drops fields that a schema does not know.
 //!
-//! - P1: what is kept is kept as it is, and in its place. Pruning twice drops nothing more.
-//! - P2: `apiVersion`, `kind` and `metadata` stay, of the object and of those that are embedded in it; but of
-//!   metadata only what all objects have there.
-//! - P3: the paths that are reported are bounded in number and length, whatever the object: see [`Dropped`].
+//! Invariants:
+//! - `prune.P1`: everything else keeps its value and its position. Pruning is idempotent.
+//! - `prune.P2`: `apiVersion`, `kind` and `metadata` of the object and of embedded objects stay; unknown fields of
+//!   `metadata` are dropped.
+//! - `prune.P3`: the reported paths are bounded in number and length, whatever the object: see [`Dropped`].
 
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ use super::node::{Additional, Node};
 
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Prunes a whole object, and says which fields it had to drop, sorted.
+/// Prunes a whole object, and returns the paths of dropped fields, sorted.
 pub(super) fn prune(root: &Node, object: &mut Value) -> Vec<String> {
     let mut pruner = Pruner::default();
     let in_metadata = metadata::prune(object);
@@ -26,7 +27,7 @@ pub(super) fn prune(root: &Node, object: &mut Value) -> Vec<String> {
     dropped.collect()
 }
 
-/// Whether a value would be left as it is, as the whole of an embedded object or as a part of one.
+/// Returns whether pruning leaves a value unchanged, as an embedded object or as a part of one.
 pub(super) fn is_pruned(node: &Node, value: &Value) -> bool {
     let mut pruner = Pruner::default();
     pruner.value(Some(node), node.is_embedded, &mut value.clone());
@@ -63,7 +64,7 @@ impl Pruner {
         }
     }
 
-    /// An item of a list that is kept with all that is in it: only what its schema names is looked at.
+    /// Prunes below an item that preserves unknown fields: only the fields that its schema names.
     fn kept(&mut self, node: &Node, value: &mut Value) {
         match value {
             Value::Object(fields) => self.fields(Some(node), node.is_embedded, true, fields),
@@ -123,7 +124,7 @@ impl Pruner {
     }
 }
 
-/// Prunes the metadata of the objects that are embedded in an object. The path is as it was afterwards.
+/// Prunes the metadata of embedded objects. `path` is restored before it returns.
 fn prune_embedded(
     node: &Node,
     is_embedded: bool,

@@ -1,9 +1,9 @@
-//! Validation of a value by a schema, in the words of the real server.
+//! Validation of a value against a schema, with kube-apiserver's messages.
 //!
-//! - V1: what is unchanged stays: on an update a value that breaks a rule is taken where it was there before,
-//!   in the same place.
+//! Invariants:
+//! - `schema.V1`: on an update, a value that breaks a rule is accepted if it is unchanged.
 //!
-//! The real server walks its maps in random order. Here faults stand in the order of the fields' names.
+//! kube-apiserver iterates over maps in random order. Here faults are in the order of field names.
 
 use serde_json::{Map, Number, Value};
 use watchkeeper_core::{Quoted, StatusCause};
@@ -15,7 +15,7 @@ use super::old::Old;
 use super::outcome::{Breach, Outcome};
 use crate::validate::field::place;
 
-/// What is wrong with a value, at a path from the object; none where it is the object.
+/// Returns what is wrong with a value; `root` is its path in the object, `None` if it is the object.
 pub(super) fn validate(
     node: &Node,
     root: Option<&str>,
@@ -30,7 +30,7 @@ pub(super) fn validate(
 fn ratcheted(node: &Node, name: &str, value: &Value, old: Option<Old<'_>>) -> Outcome {
     let mut outcome = check(node, name, value, old);
     if !outcome.is_valid() && old.is_some_and(|old| old.is_same(value)) {
-        outcome.breaches.clear(); // V1
+        outcome.breaches.clear(); // schema.V1
     }
     outcome
 }
@@ -74,7 +74,7 @@ fn check(node: &Node, name: &str, value: &Value, old: Option<Old<'_>>) -> Outcom
     outcome
 }
 
-/// The type of a value, and Go's name of its format.
+/// Returns the type of a value, and Go's name of its format.
 fn type_of(value: &Value) -> (&'static str, &'static str) {
     match value {
         Value::Null => ("null", ""),
@@ -98,9 +98,10 @@ fn of_type(node: &Node, name: &str, value: &Value) -> Outcome {
         outcome
     };
     if value.is_null() {
-        return match kinds.is_empty() || node.is_nullable || kinds.contains(&"null") {
-            true => ok(),
-            false => refuse(&kinds.join(","), "null"),
+        return if kinds.is_empty() || node.is_nullable || kinds.contains(&"null") {
+            ok()
+        } else {
+            refuse(&kinds.join(","), "null")
         };
     }
     let (kind, format) = type_of(value);
@@ -113,7 +114,7 @@ fn of_type(node: &Node, name: &str, value: &Value) -> Outcome {
     };
     let fits = kinds.contains(&kind) || fits_number;
     let wanted_format = node.format.as_ref().map(|format| format.name());
-    // The real server looks at the format first; and a text or a list has whichever format is wanted.
+    // kube-apiserver checks the format first; strings and lists have any format.
     if let Some(wanted) = wanted_format {
         let is_taken = matches!(value, Value::String(_) | Value::Array(_));
         if !is_taken && !fits {
@@ -136,10 +137,7 @@ fn of_type(node: &Node, name: &str, value: &Value) -> Outcome {
             return refuse(wanted, format);
         }
     }
-    match fits {
-        true => ok(),
-        false => refuse(&kinds.join(","), kind),
-    }
+    if fits { ok() } else { refuse(&kinds.join(","), kind) }
 }
 
 fn of_choices(node: &Node, name: &str, value: &Value) -> Outcome {
@@ -150,7 +148,7 @@ fn of_choices(node: &Node, name: &str, value: &Value) -> Outcome {
     outcome
 }
 
-/// Whether a value is a choice, or becomes it when Go makes it the same type.
+/// Returns whether a value equals a choice, or does after Go's conversion to the same type.
 fn is_choice(value: &Value, choice: &Value) -> bool {
     match (value, choice) {
         (Value::Null, _) => false,
@@ -166,7 +164,7 @@ fn is_choice(value: &Value, choice: &Value) -> bool {
     }
 }
 
-/// Go makes a text of a number by taking it for a character.
+/// Go converts a number to a string by taking it as a code point.
 fn is_character(number: &Number, text: &str) -> bool {
     let Held::Int(number) = Held::of(number) else { return false };
     let character =
@@ -303,8 +301,7 @@ fn junctors(node: &Node, name: &str, value: &Value, old: Option<Old<'_>>) -> Out
     outcome
 }
 
-/// How many of several schemas a value fits, and what came of the first that it fits; else of the one that it
-/// comes closest to.
+/// Returns how many alternatives a value matches, and the outcome of the first match, or else of the closest one.
 fn best_of(
     nodes: &[Node],
     is_one_enough: bool,

@@ -1,8 +1,7 @@
-//! JSON patch (RFC 6902): a list of operations, each on one place of the document.
+//! JSON patch (RFC 6902): a list of operations.
 //!
-//! The server's library is lenient where the RFC is not, and clients have come to rely on it: an index may be
-//! negative and then counts from the end, `replace` of a missing field adds it, `copy` of a missing field
-//! copies a null, and `test` of a missing field passes if its value is null or left out.
+//! kube-apiserver's library is more lenient than the RFC, and clients rely on it: a negative index counts from the end, `replace` of a missing field adds it, `copy` of a missing field
+//! copies a null, and `test` of a missing field passes if its value is null or absent.
 
 mod pointer;
 #[cfg(test)]
@@ -17,16 +16,16 @@ use super::gofmt::json_noun;
 use super::{MAX_DEPTH, PatchError, depth};
 use crate::size::json_bytes;
 
-/// How many operations a patch may have.
+/// The maximum number of operations.
 pub const MAX_OPERATIONS: usize = 10_000;
 
-/// How many bytes of JSON the `copy` operations of one patch may add.
+/// The maximum number of JSON bytes that the `copy` operations of one patch may add.
 pub const MAX_COPY_BYTES: u64 = 3 << 20;
 
-/// How often a patch may make us measure how deep the document has become.
+/// The maximum number of times that a patch may cause the depth of the document to be measured.
 const MAX_MEASURES: usize = 64;
 
-/// Applies a JSON patch: the body of the request as it came.
+/// Applies a JSON patch, given as the body of the request.
 ///
 /// ```
 /// # use watchkeeper_apiserver::patch;
@@ -56,7 +55,7 @@ pub fn apply(document: Value, patch: &[u8]) -> Result<Value, PatchError> {
     Ok(patched.document)
 }
 
-/// The operations of a body. `null` is a patch without any, and a `null` among them is one without fields.
+/// Decodes the operations. `null` is a patch without operations, or an operation without fields.
 fn decode(patch: &[u8]) -> Result<Vec<Map<String, Value>>, PatchError> {
     let wrong = |value: &Value, expected: &str| {
         PatchError::BadRequest(format!(
@@ -83,11 +82,11 @@ fn decode(patch: &[u8]) -> Result<Vec<Map<String, Value>>, PatchError> {
 /// A document between two operations.
 struct Patched {
     document: Value,
-    /// No place of the document is deeper than this.
+    /// An upper bound of the depth of the document.
     deepest: usize,
-    /// How often `deepest` has been found too large and measured again.
+    /// The number of times that `deepest` exceeded the limit and was measured.
     measures: usize,
-    /// Bytes that were copied so far.
+    /// Bytes copied so far.
     copied: u64,
 }
 
@@ -199,7 +198,7 @@ impl Patched {
             None | Some(Value::Null) => 0,
             Some(value) => json_bytes(value),
         };
-        // The value is copied only once it is known to be within the limit.
+        // Check the limit before copying.
         let within = self.copied.saturating_add(size) <= MAX_COPY_BYTES;
         let value = if within { found.cloned().unwrap_or_default() } else { Value::Null };
 
@@ -219,13 +218,13 @@ impl Patched {
         Ok(())
     }
 
-    /// Something that was at `from` is now at `path` too.
+    /// Updates `deepest` after the value at `from` was put at `path`.
     fn deepens(&mut self, from: &str, path: &str) {
         self.deepest += levels(path).saturating_sub(levels(from));
     }
 
-    /// P2. `deepest` is an upper bound: it is measured when it passes the limit, and a patch that makes us do
-    /// so again and again is refused.
+    /// Enforces `patch.P2`. `deepest` is an upper bound: the depth is measured when it exceeds the limit, and a patch that
+    /// causes too many measurements is refused.
     fn check_depth(&mut self) -> Result<(), PatchError> {
         if self.deepest <= MAX_DEPTH {
             return Ok(());
@@ -239,7 +238,7 @@ impl Patched {
     }
 }
 
-/// A field of an operation that must be text.
+/// Returns a string field of an operation.
 fn text(operation: &Map<String, Value>, kind: &str, field: &str) -> Result<String, Failure> {
     let why = match operation.get(field) {
         Some(Value::String(text)) => return Ok(text.clone()),
@@ -253,7 +252,7 @@ fn text(operation: &Map<String, Value>, kind: &str, field: &str) -> Result<Strin
     Err(format!("{kind} operation failed to decode {field}: {why}"))
 }
 
-/// How many objects and lists are around the value at a path.
+/// Returns the number of objects and lists around the value at a path.
 fn levels(path: &str) -> usize {
     path.matches('/').count()
 }

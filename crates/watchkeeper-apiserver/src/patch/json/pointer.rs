@@ -1,15 +1,15 @@
-//! Pointers: where in a document an operation works.
+//! JSON pointers.
 
 use serde_json::Value;
 
-/// A key of an object or a list; what it names need not be there.
+/// A position in an object or a list, which need not exist.
 pub(super) struct Place<'a> {
     container: &'a mut Value,
     key: String,
 }
 
-/// The place that a path names, or `None` if what would hold it is not there. The path is split at every
-/// slash, and what stands before the first one does not count.
+/// Returns the position at a path, or `None` if its parent does not exist. The path is split at every slash; anything
+/// before the first one is ignored.
 pub(super) fn parent<'a>(document: &'a mut Value, path: &str) -> Option<Place<'a>> {
     let (_, keys) = path.split_once('/')?;
     let (parents, key) = keys.rsplit_once('/').map_or((None, keys), |(parents, key)| (Some(parents), key));
@@ -40,7 +40,7 @@ impl<'a> Place<'a> {
         &self.key
     }
 
-    /// What is there; `Ok(None)` for a field that an object does not have.
+    /// Returns the value; `Ok(None)` if an object does not have the field.
     pub(super) fn get(self) -> Result<Option<&'a Value>, String> {
         match self.container {
             Value::Object(fields) => Ok(fields.get(&self.key)),
@@ -69,7 +69,7 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// Sets a field, there or not, or an element that is there.
+    /// Sets a field, or replaces an existing element.
     pub(super) fn set(self, value: Value) -> Result<(), String> {
         match self.container {
             Value::Object(fields) => {
@@ -99,12 +99,12 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The index of an element that is there.
+/// Parses the index of an existing element.
 fn index(key: &str, length: usize) -> Result<usize, String> {
     within(number(key)?, length)
 }
 
-/// An index below `length`, where a negative number counts from the end.
+/// Returns an index below `length`; a negative number counts from the end.
 fn within(number: i64, length: usize) -> Result<usize, String> {
     let invalid = || format!("Unable to access invalid index: {number}: invalid index referenced");
     let signed = i64::try_from(length).map_err(|_| invalid())?;
@@ -112,7 +112,7 @@ fn within(number: i64, length: usize) -> Result<usize, String> {
     index.and_then(|index| usize::try_from(index).ok()).filter(|index| *index < length).ok_or_else(invalid)
 }
 
-/// A whole number as Go reads it.
+/// Parses an integer as Go does.
 fn number(key: &str) -> Result<i64, String> {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     key.parse::<i64>().map_err(|error| {

@@ -1,4 +1,4 @@
-//! The cases that tell what the server makes of a JSON patch; `oracle/tests/patches.rs` has the others.
+//! Examples of JSON patches; `oracle/tests/patches.rs` compares many more with kube-apiserver.
 
 use serde_json::json;
 
@@ -77,7 +77,7 @@ fn move_and_copy_take_from_one_place_to_another() {
 }
 
 #[test]
-fn a_patch_that_cannot_be_read_is_a_bad_request() {
+fn a_malformed_patch_is_a_bad_request() {
     let refused = |body: &[u8]| apply(json!({}), body).map_err(|error| (error.code(), error.to_string()));
     assert_eq!(refused(b"[{"), Err((400, "invalid JSON patch".into())));
     let text = "json: cannot unmarshal object into Go value of type jsonpatch.Patch";
@@ -86,7 +86,7 @@ fn a_patch_that_cannot_be_read_is_a_bad_request() {
 }
 
 #[test]
-fn ten_thousand_operations_are_taken_and_one_more_is_too_large() {
+fn ten_thousand_operations_are_accepted_and_one_more_is_too_large() {
     let operations = |count| Value::Array(vec![json!({"op": "add", "path": "/a", "value": 1}); count]);
     assert_eq!(patched(json!({}), &operations(10_000)), Ok(json!({"a": 1})));
     let refused = "413: The allowed maximum operations in a JSON patch is 10000, got 10001";
@@ -102,7 +102,7 @@ fn copies_that_double_the_document_end_at_the_limit() {
 }
 
 #[test]
-fn copies_and_moves_do_not_nest_without_end() {
+fn copies_and_moves_cannot_nest_without_bound() {
     let nest = json!({"op": "copy", "from": "/a", "path": "/a/a"});
     let refused = patched(json!({"a": {}}), &Value::Array(vec![nest; 200]));
     assert_eq!(refused, Err("422: exceeded max depth".into()));
@@ -120,7 +120,7 @@ fn copies_and_moves_do_not_nest_without_end() {
 }
 
 #[test]
-fn what_was_patched_can_be_read_again_at_any_depth_that_is_allowed() {
+fn a_patched_object_of_the_maximum_depth_can_be_decoded() {
     let document = || json!({"b": {"b": {}}});
     let value = (2..MAX_DEPTH - 1).fold(json!({}), |inner, _| json!({"a": inner}));
     let add = |path: &str| json!([{"op": "add", "path": path, "value": value}]);

@@ -1,4 +1,4 @@
-//! Lists: merged by element where the schema says so, else replaced.
+//! Lists: merged by element if the schema says so, else replaced.
 
 use std::collections::{HashMap, HashSet};
 use std::mem;
@@ -11,19 +11,19 @@ use super::scalar::{Kind, Scalar};
 use super::{Object, PATCH, expect_object, merge_key_of, merge_object, unknown_directive};
 use crate::patch::PatchError;
 
-/// What the list in a patch says.
+/// The meaning of a list in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lists {
-    /// Elements to be there.
+    /// Elements to merge.
     Values,
-    /// Values to be deleted.
+    /// Values to delete.
     Deletion,
 }
 
 /// A list after a patch.
 pub(super) struct Merged {
     pub(super) items: Vec<Value>,
-    /// Where `$setElementOrder` finds the elements that were there, if the patch has moved them.
+    /// The order of the live elements for `$setElementOrder`, if the patch has moved them.
     pub(super) live: Option<Order>,
 }
 
@@ -96,7 +96,7 @@ fn merge_objects(
     }
     for element_patch in patch {
         let Value::Object(element_patch) = element_patch else {
-            continue; // the kind of the elements was checked
+            continue; // the type of the elements was checked
         };
         let key = Scalar::of(merge_key_of(&element_patch, merge_key)?);
         match places.get(&key) {
@@ -115,8 +115,8 @@ fn merge_objects(
             }
         }
     }
-    // Go appends to the list in place. An element that follows a deletion thereby takes a place in the live
-    // order, which is the object's own list, and elements beyond its length do not.
+    // Go appends to the list in place: an element after a deletion thereby enters the live order, which is the object's
+    // own list, and elements beyond its length do not.
     let shown = &kept[..kept.len().min(length)];
     let seen = Order::of(shown, merge_key, Kind::Object);
     let (named, others) = order::partition(kept, &names, merge_key)?;
@@ -124,8 +124,8 @@ fn merge_objects(
     Ok(Merged { items, live: Some(seen) })
 }
 
-/// Takes the elements with a `$patch` out of the patch: returns what they leave of the list, what is left of
-/// the patch, and whether it replaces the list.
+/// Applies the elements with a `$patch`: returns the rest of the list, the rest of the patch, and whether the patch
+/// replaces the list.
 fn obey_directives(
     original: Vec<Value>,
     patch: Vec<Value>,
@@ -162,7 +162,7 @@ fn obey_directives(
     Ok((kept, elements, replaces))
 }
 
-/// An element with nothing but its merge key, to find it by.
+/// Returns an element with only its merge key.
 fn only_key(element: &Value, merge_key: &str) -> Value {
     let key = element.get(merge_key).map(|key| (merge_key.to_owned(), key.clone()));
     Value::Object(key.into_iter().collect::<Object>())

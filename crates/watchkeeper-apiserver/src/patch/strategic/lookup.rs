@@ -1,4 +1,4 @@
-//! Lookup: what the schema says of a field, as the Go types of the API say it.
+//! Lookup: the patch strategy of a field, as in the tags of the Go types.
 
 use watchkeeper_wire::schema::{Field, Form, Message, PatchStrategy, Schema, Shape};
 
@@ -8,11 +8,11 @@ use crate::patch::{PatchError, gofmt};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) strategy: Strategy,
-    /// Empty if there is none.
+    /// Empty if the field has none.
     pub(super) merge_key: &'static str,
 }
 
-/// What a patch does to an object or list that is there. That keys are retained says the patch, not the schema.
+/// How a patch changes an existing object or list. `$retainKeys` is requested by the patch, not by the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// Objects are merged, lists are replaced.
@@ -21,7 +21,7 @@ pub(super) enum Strategy {
     Replace,
 }
 
-/// The type of an object whose fields a patch names.
+/// The type of a patched object.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Type<'a> {
     schema: &'a Schema,
@@ -32,9 +32,9 @@ pub(super) struct Type<'a> {
 #[derive(Debug, Clone, Copy)]
 enum Inner<'a> {
     Message(&'a Message),
-    /// A struct of this name, without fields that a patch could name.
+    /// A struct of this name without patchable fields.
     Opaque(&'static str),
-    /// No struct; Go's word for what it is.
+    /// Not a struct; the name of its Go kind.
     Other(&'static str),
 }
 
@@ -43,13 +43,13 @@ impl<'a> Type<'a> {
         Self { schema, shape: None, inner: Inner::Message(message) }
     }
 
-    /// The type and rule of a field that holds an object.
+    /// Returns the type and rule of an object field.
     pub(super) fn object(self, name: &str) -> Result<(Self, Rule), PatchError> {
         let field = self.field(name)?;
         Ok((self.of(field, Some(field.shape())), rule(field)))
     }
 
-    /// The rule of a field that holds a list, and the type of its elements.
+    /// Returns the element type and rule of a list field.
     pub(super) fn list(self, name: &str) -> Result<(Self, Rule), PatchError> {
         let field = self.field(name)?;
         match (field.shape(), field.form()) {
@@ -66,7 +66,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// Go's word for the type: `struct`, or `ptr` to one, or what else it is.
+    /// Returns the Go kind of the type: `struct`, `ptr`, ...
     pub(super) fn go_kind(self) -> &'static str {
         match (self.shape, self.inner) {
             (Some(Shape::Optional), _) => "ptr",
@@ -89,7 +89,7 @@ impl<'a> Type<'a> {
                 )));
             }
             (_, Inner::Message(message)) => {
-                // Go takes a field that differs in case alone, if there is none of the very name.
+                // Go falls back to a field that differs only in case.
                 let exact = find(self.schema, message, &|field| field.name() == name);
                 let found = exact
                     .or_else(|| find(self.schema, message, &|field| field.name().eq_ignore_ascii_case(name)));
@@ -130,7 +130,7 @@ impl<'a> Type<'a> {
     }
 }
 
-/// The first field that fits, of the message or of those that it inlines.
+/// Returns the first matching field of the message or of those that it inlines.
 fn find<'a>(schema: &'a Schema, message: &'a Message, fits: &dyn Fn(&Field) -> bool) -> Option<&'a Field> {
     message.fields().iter().find_map(|field| match (field.shape(), field.form()) {
         (Shape::Inline, Form::Message(inner)) => find(schema, schema.get(inner), fits),

@@ -1,6 +1,6 @@
-//! Strategic merge patch: a merge patch that knows from the schema which lists are merged, and by which key.
+//! Strategic merge patch: a merge patch whose schema says which lists are merged, and by which key.
 //!
-//! | in a patch | what it does |
+//! | in a patch | effect |
 //! |---|---|
 //! | `field: null` | deletes the field |
 //! | `{"$patch": "replace", ...}` | the rest of this object replaces the object |
@@ -10,9 +10,9 @@
 //! | `$setElementOrder/field: [...]` | puts the elements of the merged list in this order |
 //! | `$deleteFromPrimitiveList/field: [...]` | deletes these values from the list |
 //!
-//! In an object the directives work in this order: `$patch`, `$retainKeys`, `$setElementOrder`,
-//! `$deleteFromPrimitiveList`, the fields. Where the object has nothing to merge with, the patch is taken as
-//! it is, without its nulls and without objects that hold a `$patch`.
+//! Directives of an object are applied in this order: `$patch`, `$retainKeys`, `$setElementOrder`,
+//! `$deleteFromPrimitiveList`, the fields. If there is nothing to merge with, the patch becomes the value,
+//! without its nulls and without objects with a `$patch`.
 
 mod list;
 mod lookup;
@@ -33,7 +33,7 @@ use self::order::Order;
 use self::scalar::{Kind, Scalar};
 use super::{PatchError, check_depth, gofmt};
 
-/// Applies a strategic merge patch to an object of a kind whose fields are `message`'s.
+/// Applies a strategic merge patch to an object of the kind that `message` describes.
 ///
 /// ```
 /// # use watchkeeper_apiserver::patch;
@@ -89,7 +89,7 @@ fn merge_object(mut original: Object, mut patch: Object, of: Type<'_>) -> Result
         merge_in_order(&mut original, &mut patch, &directive, order, of)?;
     }
     let (deletions, fields): (Vec<_>, Vec<_>) =
-        patch.into_iter().partition(|(name, _)| name.starts_with(DELETE_FROM_PRIMITIVE_LIST)); // P3: in this order
+        patch.into_iter().partition(|(name, _)| name.starts_with(DELETE_FROM_PRIMITIVE_LIST)); // patch.P3: in this order
     for (directive, values) in deletions {
         let refused = "invalid patch format of primitive list";
         let name = match field_of(&directive, DELETE_FROM_PRIMITIVE_LIST, refused)? {
@@ -144,7 +144,7 @@ fn merge_field(
     Ok(())
 }
 
-/// `$retainKeys`: clears the fields that it does not name. It must name all that the patch sets.
+/// `$retainKeys`: clears the fields that it does not name. It must name all fields that the patch sets.
 fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
     let Some(names) = patch.remove(RETAIN_KEYS) else {
         return Ok(());
@@ -164,8 +164,7 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchErr
     Ok(())
 }
 
-/// `$setElementOrder/field`: merges the field, if there is something to merge, and orders its elements. Takes
-/// the field out of the patch.
+/// `$setElementOrder/field`: merges the field and orders its elements. Removes the field from the patch.
 fn merge_in_order(
     original: &mut Object,
     patch: &mut Object,
@@ -182,7 +181,7 @@ fn merge_in_order(
 
     let (listed, patched) =
         (of_original.as_deref().unwrap_or_default(), of_patch.as_deref().unwrap_or_default());
-    let kind = order::element_kind(listed, patched); // if it is none, other faults come first
+    let kind = order::element_kind(listed, patched); // reported after other faults
     let mut live = Order::of(listed, rule.merge_key, *kind.as_ref().unwrap_or(&Kind::Null));
     let merged = match (of_original, of_patch) {
         (None, None) => return Ok(()),
@@ -204,13 +203,13 @@ fn merge_in_order(
     Ok(())
 }
 
-/// The field that a directive is about: what follows its prefix and a slash.
+/// Returns the field of a directive: what follows its prefix and a slash.
 fn field_of<'a>(directive: &'a str, prefix: &str, refused: &str) -> Result<&'a str, PatchError> {
     let name = directive.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('/'));
     name.ok_or_else(|| PatchError::BadRequest(refused.to_owned()))
 }
 
-/// Drops the fields that are null, at any depth. Elements that are null stay.
+/// Drops null fields at any depth. Null elements stay.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -222,7 +221,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// The value without the objects in it that hold a `$patch`; `None` if it is one itself.
+/// Returns the value without objects with a `$patch`; `None` if it is one.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) if fields.contains_key(PATCH) => None,
@@ -245,7 +244,7 @@ fn expect_object(value: &Value) -> Result<&Object, PatchError> {
     value.as_object().ok_or_else(|| unexpected_type("map[string]interface {}", value))
 }
 
-/// The value of an element's merge key.
+/// Returns the value of an element's merge key.
 fn merge_key_of<'a>(element: &'a Object, merge_key: &str) -> Result<&'a Value, PatchError> {
     element.get(merge_key).ok_or_else(|| {
         let element = gofmt::v_object(element);

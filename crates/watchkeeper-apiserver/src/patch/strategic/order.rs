@@ -1,7 +1,7 @@
-//! Order: where the elements of a merged list end up.
+//! Order: the order of a merged list.
 //!
-//! The elements that the patch names stand in the patch's order, the others in the order they had, and the two
-//! are interleaved so that an element that only the object has keeps its place before those that followed it.
+//! Elements that the patch names are in the order of the patch, the others in the live order. The two are interleaved so
+//! that an element of only the live list stays before the elements that followed it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,18 +11,18 @@ use super::scalar::{Kind, Scalar};
 use super::{PATCH, SET_ELEMENT_ORDER, expect_object, merge_key_of};
 use crate::patch::{PatchError, gofmt};
 
-/// Up to this length Go sorts by insertion.
+/// Up to this length Go uses insertion sort.
 const SORTED_BY_INSERTION: usize = 20;
 
-/// An order of elements: by their merge keys or, if they are no objects, by themselves.
+/// An order of elements, by merge key for objects, else by value.
 pub(super) struct Order {
     places: HashMap<Scalar, usize>,
-    /// The first element that cannot be ordered, as the error that it is.
+    /// The error of the first element that cannot be ordered.
     flaw: Option<PatchError>,
 }
 
 impl Order {
-    /// The order in which these elements, of one kind, stand.
+    /// Returns the order of these elements, which have one type.
     pub(super) fn of(items: &[Value], merge_key: &str, kind: Kind) -> Self {
         let mut order = Self { places: HashMap::new(), flaw: None };
         for (place, item) in items.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Order {
     }
 }
 
-/// The one type that all elements of both lists have.
+/// Returns the common type of all elements of both lists.
 pub(super) fn element_kind(original: &[Value], patch: &[Value]) -> Result<Kind, PatchError> {
     let mut items = original.iter().chain(patch);
     let Some(first) = items.next() else {
@@ -70,7 +70,7 @@ pub(super) fn element_kind(original: &[Value], patch: &[Value]) -> Result<Kind, 
     }
 }
 
-/// Refuses a patch whose elements are not in the order that it sets, or not in that list at all.
+/// Refuses a patch whose elements are not in the order that it sets, or are missing from it.
 pub(super) fn check(patch: &[Value], order: &[Value], merge_key: &str) -> Result<(), PatchError> {
     if order.is_empty() || patch.is_empty() {
         return Ok(());
@@ -114,7 +114,7 @@ fn is_deletion(element: &serde_json::Map<String, Value>) -> bool {
     element.get(PATCH).and_then(Value::as_str) == Some("delete")
 }
 
-/// Parts the elements into those that `named` has and the others, each as they stand.
+/// Splits the elements into those in `named` and the others; both keep their order.
 pub(super) fn partition(
     items: Vec<Value>,
     named: &[Value],
@@ -129,7 +129,7 @@ pub(super) fn partition(
         }
         return Ok((inside, outside));
     }
-    // An element that is no object ends the search for those that are not before it.
+    // An element other than an object ends the search.
     let flaw = named.iter().position(|element| !element.is_object());
     let sound = &named[..flaw.unwrap_or(named.len())];
     let names: HashSet<_> =
@@ -148,8 +148,7 @@ pub(super) fn partition(
     Ok((inside, outside))
 }
 
-/// Puts together a list of the elements that the patch names, in the order it wants, and the others, in the
-/// order they had.
+/// Interleaves the elements that the patch names, in its order, with the others, in the live order.
 pub(super) fn interleave(
     named: Vec<Value>,
     others: Vec<Value>,
@@ -174,7 +173,7 @@ pub(super) fn interleave(
     Ok(all)
 }
 
-/// Sorts elements by an order and gives each with its key; those that delete come last.
+/// Sorts elements by an order and returns each with its key; deletions come last.
 fn sort(
     items: Vec<Value>,
     order: &Order,
@@ -196,8 +195,8 @@ fn sort(
     }
     let mut placed: Vec<_> = sorted.into_iter().map(|(key, item)| (order.place(&key), key, item)).collect();
     if placed.len() <= SORTED_BY_INSERTION && placed.iter().any(|(place, _, _)| place.is_none()) {
-        // Go's comparison calls an element without a place smaller than any other, and any other smaller than
-        // it, so that what comes out is up to how it sorts: every such element goes to the front in turn.
+        // In Go's comparison an element without a position is smaller than any other, and any other smaller than it. Its
+        // insertion sort moves every such element to the front.
         for end in 1..placed.len() {
             for at in (1..=end).rev() {
                 let smaller = match (placed[at].0, placed[at - 1].0) {

@@ -1,14 +1,14 @@
-//! Scalars: the values that a list is merged by, compared and hashed as Go does.
+//! Scalars: merge keys, compared and hashed as in Go.
 //!
-//! A whole number is never equal to a fraction, `80` is not `80.0`, and nothing is equal to a value of another
-//! type. Objects and lists cannot be compared with their like: Go panics, and we refuse.
+//! Values of different types are never equal: `80` is not `80.0`. Comparing two objects or two lists makes Go panic;
+//! here it is an error.
 
 use serde_json::Value;
 
 use crate::patch::PatchError;
 use crate::patch::gofmt::Number;
 
-/// The type that Go gives a value.
+/// The Go type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Null,
@@ -36,7 +36,7 @@ impl Kind {
     }
 }
 
-/// A value to compare by.
+/// A comparable value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Scalar {
     Null,
@@ -45,7 +45,7 @@ pub(super) enum Scalar {
     /// Its bits; minus zero is zero.
     Float(u64),
     Text(Box<str>),
-    /// Any list: equal here, and refused where two of them meet.
+    /// Any list; comparing two of them is an error.
     List,
     /// Any object; see `List`.
     Object,
@@ -70,7 +70,7 @@ impl Scalar {
         Self::Text(text.into())
     }
 
-    /// As the key of a Go map, which no list or object can be.
+    /// Converts a value to a key of a Go map: an error for lists and objects.
     pub(super) fn hashed(value: &Value) -> Result<Self, PatchError> {
         match Self::of(value) {
             Self::List | Self::Object => {
@@ -80,7 +80,7 @@ impl Scalar {
         }
     }
 
-    /// Refuses a value that was just found to be equal to another.
+    /// Refuses a list or an object that was found equal to another.
     pub(super) fn comparable(&self) -> Result<(), PatchError> {
         match self {
             Self::List | Self::Object => {
@@ -90,7 +90,7 @@ impl Scalar {
         }
     }
 
-    /// Whether two values are equal.
+    /// Returns whether two values are equal.
     pub(super) fn equal(left: &Value, right: &Value) -> Result<bool, PatchError> {
         let (left, right) = (Self::of(left), Self::of(right));
         if left != right {

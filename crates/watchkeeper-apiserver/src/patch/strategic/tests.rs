@@ -1,4 +1,4 @@
-//! The cases that tell what a strategic merge patch is; `oracle/tests/patches.rs` has the others.
+//! Examples of strategic merge patches; `oracle/tests/patches.rs` compares many more with kube-apiserver.
 
 use serde_json::{Value, json};
 use watchkeeper_wire::schema;
@@ -63,7 +63,7 @@ fn an_element_is_deleted_by_its_key() {
 }
 
 #[test]
-fn a_merged_list_is_replaced_if_an_element_says_so() {
+fn an_element_with_a_directive_replaces_the_merged_list() {
     let spec = json!({"containers": [{"name": "a"}, {"name": "b"}]});
     let patch = json!({"containers": [{"name": "c"}, {"$patch": "replace"}]});
     assert_eq!(pod(spec, patch), Ok(json!({"containers": [{"name": "c"}]})));
@@ -97,19 +97,19 @@ fn retained_keys_clear_all_others() {
 }
 
 #[test]
-fn the_set_order_holds_and_what_it_does_not_name_keeps_its_place() {
+fn set_element_order_holds_and_other_elements_keep_their_place() {
     let named = |names: &[&str]| json!(names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>());
     let spec = json!({"containers": named(&["a", "sidecar", "b"])});
     let patch = json!({
         "$setElementOrder/containers": named(&["b", "new", "a"]),
         "containers": named(&["new"]),
     });
-    // The sidecar stood after a and before b, and b comes first now.
+    // The sidecar was between a and b, and b comes first now.
     assert_eq!(pod(spec, patch), Ok(json!({"containers": named(&["sidecar", "b", "new", "a"])})));
 }
 
 #[test]
-fn a_new_element_that_takes_the_place_of_a_deleted_one_stands_after_what_only_the_object_has() {
+fn a_new_element_in_place_of_a_deleted_one_follows_live_elements() {
     let named = |names: &[&str]| json!(names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>());
     let order = named(&["b", "new"]);
     let spec = || json!({"containers": named(&["a", "b", "sidecar"])});
@@ -148,7 +148,7 @@ fn an_element_without_its_key_is_refused() {
 }
 
 #[test]
-fn a_directive_for_a_field_that_is_no_list_is_refused() {
+fn a_directive_for_a_field_other_than_a_list_is_refused() {
     let order = |field: &str| pod(json!({}), json!({format!("$setElementOrder/{field}"): []}));
     assert_eq!(order("nodeName"), Err("500: expected slice or array type, but got: struct".to_owned()));
     let text = "500: unable to find api field in struct PodSpec for the json field \"unknown\"";
@@ -156,13 +156,13 @@ fn a_directive_for_a_field_that_is_no_list_is_refused() {
 }
 
 #[test]
-fn fields_that_the_schema_does_not_know_are_taken_as_they_are() {
+fn unknown_fields_are_replaced() {
     let patch = json!({"unknown": {"a": [1, null], "b": null, "c": {"$patch": "delete"}}});
     assert_eq!(pod(json!({}), patch), Ok(json!({"unknown": {"a": [1, null]}})));
 }
 
 #[test]
-fn an_object_of_any_fields_has_no_fields_that_can_be_merged() {
+fn an_untyped_object_has_no_mergeable_fields() {
     let revision = ("apps", "v1", "ControllerRevision");
     let data = || json!({"data": {"spec": {"a": 1}}});
     let text = "500: unable to find api field in struct RawExtension for the json field \"spec\"";
@@ -187,14 +187,14 @@ fn what_go_panics_on_is_an_error() {
 }
 
 #[test]
-fn a_patch_that_is_no_object_is_a_bad_request() {
+fn a_patch_other_than_an_object_is_a_bad_request() {
     let text = "400: json: cannot unmarshal array into Go value of type map[string]interface {}";
     assert_eq!(patched(("", "v1", "Pod"), json!({}), json!([])), Err(text.to_owned()));
     assert_eq!(patched(("", "v1", "Pod"), json!({}), json!(null)), Ok(json!({})));
 }
 
 #[test]
-fn long_lists_are_merged_in_no_time() {
+fn long_lists_are_merged_in_linear_time() {
     let list =
         |range: std::ops::Range<usize>| range.map(|n| json!({"name": format!("n{n}")})).collect::<Vec<_>>();
     let merged = pod(json!({"containers": list(0..50_000)}), json!({"containers": list(25_000..75_000)}));

@@ -1,9 +1,13 @@
-//! What new objects are given because of other objects, or because of their kind.
+//! Admission and preparation of new objects.
+
+use parking_lot::Mutex;
 
 use super::*;
+use crate::admission::{AdmissionFuture, AdmissionPlugin, AdmissionRequest, Operation};
+use crate::write::Draft;
 
 #[tokio::test]
-async fn a_pod_has_the_priority_of_its_class() {
+async fn a_pod_gets_the_priority_of_its_class() {
     let server = Server::start().await;
     let plain = server.post("pods", pod("plain")).await.unwrap().body;
     assert_eq!(
@@ -37,7 +41,7 @@ async fn a_pod_has_the_priority_of_its_class() {
 }
 
 #[tokio::test]
-async fn a_claim_has_the_newest_default_class_unless_it_says_one() {
+async fn a_claim_without_a_class_gets_the_newest_default_class() {
     let server = Server::start().await;
     let spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
     let claim = |name: &str| json!({"metadata": {"name": name}, "spec": spec});
@@ -55,10 +59,10 @@ async fn a_claim_has_the_newest_default_class_unless_it_says_one() {
     let newest = if b > a { "b" } else { "a" };
     let some = server.post("persistentvolumeclaims", claim("some")).await.unwrap().body;
     assert_eq!(some["spec"]["storageClassName"], newest);
-    let mut said = claim("said");
-    said["spec"]["storageClassName"] = "".into();
-    let said = server.post("persistentvolumeclaims", said).await.unwrap().body;
-    assert_eq!(said["spec"]["storageClassName"], "");
+    let mut explicit = claim("explicit");
+    explicit["spec"]["storageClassName"] = "".into();
+    let explicit = server.post("persistentvolumeclaims", explicit).await.unwrap().body;
+    assert_eq!(explicit["spec"]["storageClassName"], "");
 }
 
 #[tokio::test]
@@ -80,7 +84,7 @@ async fn a_job_selects_its_own_pods_by_its_uid() {
 }
 
 #[tokio::test]
-async fn to_send_a_new_object_again_changes_nothing() {
+async fn sending_a_new_object_again_changes_nothing() {
     let server = Server::start().await;
     let set = json!({"metadata": {"name": "a"}, "spec": {
         "selector": {"matchLabels": {"app": "a"}},
@@ -97,7 +101,7 @@ async fn to_send_a_new_object_again_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_daemon_set_counts_its_templates() {
+async fn a_daemon_set_counts_changes_of_its_template() {
     let server = Server::start().await;
     let set = |image: &str, label: &str| {
         json!({"metadata": {"name": "a", "labels": {"l": label}}, "spec": {
@@ -113,7 +117,7 @@ async fn a_daemon_set_counts_its_templates() {
 }
 
 #[tokio::test]
-async fn a_deployment_counts_its_annotations_and_no_other_metadata() {
+async fn annotations_of_a_deployment_change_its_generation() {
     let server = Server::start().await;
     server.post("deployments", deployment("a")).await.unwrap();
     for (patch, generation) in [
@@ -121,23 +125,97 @@ async fn a_deployment_counts_its_annotations_and_no_other_metadata() {
         (json!({"metadata": {"annotations": {"a": "b"}}}), 2),
         (json!({"metadata": {"annotations": {"a": "b"}}}), 2),
     ] {
-        let told = server.patch("deployments/a", PatchType::Merge, patch).await.unwrap();
-        assert_eq!(told.body["metadata"]["generation"], generation);
+        let reply = server.patch("deployments/a", PatchType::Merge, patch).await.unwrap();
+        assert_eq!(reply.body["metadata"]["generation"], generation);
     }
 }
 
 #[tokio::test]
-async fn containers_get_the_limits_of_their_namespace() {
+async fn containers_get_the_default_limits_of_their_namespace() {
     let server = Server::start().await;
     let limit = json!({"type": "Container", "default": {"cpu": "2", "memory": "1Gi"}, "defaultRequest": {"cpu": "1"}});
     let range = json!({"metadata": {"name": "r"}, "spec": {"limits": [limit]}});
     server.post("limitranges", range).await.unwrap();
     let mut body = pod("a");
     body["spec"]["containers"][0]["resources"] = json!({"limits": {"cpu": "3"}, "requests": {"cpu": "1"}});
-    let told = server.post("pods", body).await.unwrap().body;
+    let reply = server.post("pods", body).await.unwrap().body;
     let expected =
         json!({"limits": {"cpu": "3", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1Gi"}});
-    assert_eq!(told["spec"]["containers"][0]["resources"], expected);
+    assert_eq!(reply["spec"]["containers"][0]["resources"], expected);
     let note = "LimitRanger plugin set: memory request for container c; memory limit for container c";
-    assert_eq!(told["metadata"]["annotations"]["kubernetes.io/limit-ranger"], note);
+    assert_eq!(reply["metadata"]["annotations"]["kubernetes.io/limit-ranger"], note);
+}
+
+/// Records its calls, labels new objects, and refuses objects with the annotation `refuse`.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<String>>);
+
+impl Recorder {
+    fn record(&self, step: &str, request: &AdmissionRequest<'_>) {
+        let (operation, old) = (request.operation, if request.old_object.is_some() { " old" } else { "" });
+        let below = request.subresource.map(|name| format!("/{name}")).unwrap_or_default();
+        let call =
+            format!("{step} {operation:?} {}{below} {}{old}", request.resource.name, request.user.name);
+        self.0.lock().push(call);
+    }
+}
+
+impl AdmissionPlugin for Recorder {
+    fn name(&self) -> &str {
+        "Recorder"
+    }
+
+    fn mutate<'a>(&'a self, request: &'a mut AdmissionRequest<'_>) -> AdmissionFuture<'a> {
+        self.record("mutate", request);
+        if let Some(object) = request.object.as_deref_mut()
+            && request.operation == Operation::Create
+        {
+            object.fields_mut()["metadata"]["labels"] = json!({"admitted": "true"});
+        }
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn validate<'a>(&'a self, request: &'a AdmissionRequest<'_>) -> AdmissionFuture<'a> {
+        self.record("validate", request);
+        let object = request.object.as_deref().map(Draft::fields);
+        let refuses = object.is_some_and(|object| object["metadata"]["annotations"]["refuse"] == "true");
+        let outcome = if refuses { Err(request.forbid("it is annotated")) } else { Ok(()) };
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+#[tokio::test]
+async fn admission_plugins_are_called_for_every_write_and_connection() {
+    let (mut server, recorder) = (Server::start().await, Arc::new(Recorder::default()));
+    server.writer = server.writer.clone().admission(recorder.clone());
+    let created = server.post("configmaps", config_map("a")).await.unwrap().body;
+    assert_eq!(created["metadata"]["labels"], json!({"admitted": "true"}));
+    server.put("configmaps/a", config_map("a")).await.unwrap();
+    server.patch("configmaps/a", PatchType::Merge, json!({"data": {"k": "w"}})).await.unwrap();
+    server.delete("configmaps/a").await.unwrap();
+    server.writer.admit_connect(&call("default", "pods/a/exec")).await.unwrap();
+    let expected = [
+        "mutate Create configmaps me",
+        "validate Create configmaps me",
+        "mutate Update configmaps me old",
+        "validate Update configmaps me old",
+        "mutate Update configmaps me old",
+        "validate Update configmaps me old",
+        "mutate Delete configmaps me",
+        "validate Delete configmaps me old",
+        "mutate Connect pods/exec me",
+        "validate Connect pods/exec me",
+    ];
+    assert_eq!(*recorder.0.lock(), expected);
+}
+
+#[tokio::test]
+async fn a_write_that_a_plugin_refuses_is_not_stored() {
+    let mut server = Server::start().await;
+    server.writer = server.writer.clone().admission(Arc::new(Recorder::default()));
+    let mut refused = config_map("a");
+    refused["metadata"]["annotations"] = json!({"refuse": "true"});
+    let status = server.post("configmaps", refused).await.unwrap_err();
+    assert_eq!((status.code, &*status.message), (403, "configmaps \"a\" is forbidden: it is annotated"));
+    assert_eq!(server.stored("configmaps/a").await, None);
 }

@@ -1,15 +1,15 @@
 use super::*;
 
 impl Server {
-    async fn apply(&self, manager: &str, path: &str, configuration: Value) -> Result<Told, Status> {
+    async fn apply(&self, manager: &str, path: &str, configuration: Value) -> Result<Reply, Status> {
         self.apply_with(path, configuration, &self.by(manager)).await
     }
 
-    async fn force(&self, manager: &str, path: &str, configuration: Value) -> Result<Told, Status> {
+    async fn force(&self, manager: &str, path: &str, configuration: Value) -> Result<Reply, Status> {
         self.apply_with(path, configuration, &WriteOptions { force: true, ..self.by(manager) }).await
     }
 
-    async fn apply_with(&self, path: &str, body: Value, options: &WriteOptions) -> Result<Told, Status> {
+    async fn apply_with(&self, path: &str, body: Value, options: &WriteOptions) -> Result<Reply, Status> {
         self.patch_with(path, PatchType::Apply, &body.to_string(), options).await
     }
 
@@ -38,74 +38,75 @@ fn owners(object: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_apply_creates_what_is_not_there_and_says_whose_it_is() {
+async fn an_apply_creates_a_missing_object_with_its_manager() {
     let server = Server::start().await;
     let dry = server.dry().apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
     assert_eq!((dry.code, owners(&dry.body)), (201, vec!["m Apply".to_owned()]));
     assert_eq!(server.stored("configmaps/a").await, None);
-    let told = server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
-    assert_eq!(told.code, 201);
-    let entry = &told.body["metadata"]["managedFields"][0];
+    let reply = server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
+    assert_eq!(reply.code, 201);
+    let entry = &reply.body["metadata"]["managedFields"][0];
     assert_eq!(entry["fieldsV1"], json!({"f:data": {"f:k": {}}}));
     assert_eq!((&entry["apiVersion"], &entry["fieldsType"]), (&json!("v1"), &json!("FieldsV1")));
-    assert_eq!(entry["time"], told.body["metadata"]["creationTimestamp"]);
+    assert_eq!(entry["time"], reply.body["metadata"]["creationTimestamp"]);
 }
 
 #[tokio::test]
-async fn applying_the_same_again_is_no_new_version() {
+async fn applying_the_same_again_keeps_the_version() {
     let server = Server::start().await;
     server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
     let before = server.stored("configmaps/a").await.unwrap();
-    let told = server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
-    assert_eq!((told.code, told.body), (200, before));
+    let reply = server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
+    assert_eq!((reply.code, reply.body), (200, before));
 }
 
 #[tokio::test]
-async fn other_writes_are_told_of_once_an_object_is_applied_and_not_before() {
+async fn other_writes_are_tracked_from_the_first_apply() {
     let server = Server::start().await;
     server.post("configmaps", config_map("a")).await.unwrap();
     let patch = r#"{"data": {"l": "1"}}"#;
-    let told = server.patch_with("configmaps/a", PatchType::Merge, patch, &server.by("early")).await.unwrap();
-    assert_eq!(owners(&told.body), Vec::<String>::new());
-    let told = server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
-    assert_eq!(owners(&told.body), ["m Apply", "before-first-apply Update"]);
+    let reply =
+        server.patch_with("configmaps/a", PatchType::Merge, patch, &server.by("early")).await.unwrap();
+    assert_eq!(owners(&reply.body), Vec::<String>::new());
+    let reply = server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
+    assert_eq!(owners(&reply.body), ["m Apply", "before-first-apply Update"]);
     let patch = r#"{"data": {"l": "2"}}"#;
-    let told = server.patch_with("configmaps/a", PatchType::Merge, patch, &server.by("late")).await.unwrap();
-    assert_eq!(owners(&told.body), ["m Apply", "before-first-apply Update", "late Update"]);
+    let reply = server.patch_with("configmaps/a", PatchType::Merge, patch, &server.by("late")).await.unwrap();
+    assert_eq!(owners(&reply.body), ["m Apply", "before-first-apply Update", "late Update"]);
     let refused = server.apply("m", "configmaps/a", data(json!({"k": "v", "l": "3"}))).await.unwrap_err();
     assert_eq!(refused.message, r#"Apply failed with 1 conflict: conflict with "late" using v1: .data.l"#);
-    let told = server.force("m", "configmaps/a", data(json!({"k": "v", "l": "3"}))).await.unwrap();
-    assert_eq!(told.body["data"], json!({"k": "v", "l": "3"}));
+    let reply = server.force("m", "configmaps/a", data(json!({"k": "v", "l": "3"}))).await.unwrap();
+    assert_eq!(reply.body["data"], json!({"k": "v", "l": "3"}));
 }
 
 #[tokio::test]
-async fn what_a_client_says_of_managers_can_only_reset_them_or_be_true() {
+async fn a_client_can_only_reset_or_restore_managers() {
     let server = Server::start().await;
-    let told = server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
-    let mut broken = told.body.clone();
+    let reply = server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
+    let mut broken = reply.body.clone();
     broken["metadata"]["managedFields"] = json!([{"manager": "x", "operation": "Nothing"}]);
-    let told = server.put("configmaps/a", broken).await.unwrap();
-    assert_eq!(owners(&told.body), ["m Apply"]);
+    let reply = server.put("configmaps/a", broken).await.unwrap();
+    assert_eq!(owners(&reply.body), ["m Apply"]);
     for reset in [json!([]), json!([{}])] {
         let patch = json!({"metadata": {"managedFields": reset}});
-        let told = server.patch("configmaps/a", PatchType::Merge, patch).await.unwrap();
-        assert_eq!(owners(&told.body), Vec::<String>::new());
+        let reply = server.patch("configmaps/a", PatchType::Merge, patch).await.unwrap();
+        assert_eq!(owners(&reply.body), Vec::<String>::new());
         server.apply("m", "configmaps/a", data(json!({"k": "v"}))).await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn the_status_and_the_scale_have_managers_of_their_own() {
+async fn status_and_scale_have_their_own_managers() {
     let server = Server::start().await;
     let mut wanted = deployment("a");
     (wanted["apiVersion"], wanted["kind"]) = ("apps/v1".into(), "Deployment".into());
     server.apply("m", "deployments/a", wanted.clone()).await.unwrap();
     let mut status = wanted.clone();
     status["status"] = json!({"replicas": 2});
-    let told = server.apply("s", "deployments/a/status", status).await.unwrap();
-    assert_eq!(owners(&told.body), ["m Apply", "s Apply status"]);
+    let reply = server.apply("s", "deployments/a/status", status).await.unwrap();
+    assert_eq!(owners(&reply.body), ["m Apply", "s Apply status"]);
     assert_eq!(
-        told.body["metadata"]["managedFields"][1]["fieldsV1"],
+        reply.body["metadata"]["managedFields"][1]["fieldsV1"],
         json!({"f:status": {"f:replicas": {}}})
     );
     let scale = |replicas: i32| json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": replicas}});
@@ -130,7 +131,7 @@ async fn the_status_and_the_scale_have_managers_of_their_own() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_applied_is_refused_as_by_the_real_server() {
+async fn invalid_configurations_are_refused_as_in_kube_apiserver() {
     let server = Server::start().await;
     let refused = |path: &'static str, body: Value| {
         let server = &server;

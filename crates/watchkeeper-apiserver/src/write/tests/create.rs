@@ -1,22 +1,22 @@
 use super::*;
 
 #[tokio::test]
-async fn a_new_object_is_given_uid_time_and_version_and_nothing_of_it_is_lost() {
+async fn a_new_object_gets_uid_time_and_version_and_keeps_its_fields() {
     let server = Server::start().await;
-    let told = server.post("configmaps", config_map("a")).await.unwrap();
-    let metadata = &told.body["metadata"];
-    assert_eq!((told.code, &told.body["data"]), (201, &json!({"k": "v"})));
+    let reply = server.post("configmaps", config_map("a")).await.unwrap();
+    let metadata = &reply.body["metadata"];
+    assert_eq!((reply.code, &reply.body["data"]), (201, &json!({"k": "v"})));
     assert_eq!((&metadata["name"], &metadata["namespace"]), (&json!("a"), &json!("default")));
     assert_eq!(metadata["uid"].as_str().unwrap().len(), 36);
     assert_eq!(metadata["creationTimestamp"].as_str().unwrap().len(), "2026-11-15T10:00:00Z".len());
     assert_eq!(metadata["resourceVersion"], server.revision().await.to_string());
-    assert_eq!(told.body.get("kind"), None);
-    assert_eq!(server.stored("configmaps/a").await, Some(told.body));
+    assert_eq!(reply.body.get("kind"), None);
+    assert_eq!(server.stored("configmaps/a").await, Some(reply.body));
 }
 
 #[tokio::test]
-async fn only_kinds_that_count_generations_begin_with_1() {
-    // The others keep what they are told, as on the real server.
+async fn only_kinds_with_generations_begin_with_1() {
+    // The others keep what was sent, as in kube-apiserver.
     let server = Server::start().await;
     let mut body = config_map("a");
     body["metadata"]["generation"] = 7.into();
@@ -36,7 +36,7 @@ async fn a_taken_name_is_a_409() {
 }
 
 #[tokio::test]
-async fn a_malformed_name_is_a_422_in_the_words_of_its_kind() {
+async fn a_malformed_name_is_a_422_with_the_message_of_its_kind() {
     let server = Server::start().await;
     let status = server.post("configmaps", config_map("Bad_Name")).await.unwrap_err();
     assert_eq!(status.code, 422);
@@ -61,16 +61,16 @@ async fn an_object_without_a_name_is_a_422() {
 }
 
 #[tokio::test]
-async fn a_prefix_becomes_a_name() {
+async fn generate_name_becomes_a_name() {
     let server = Server::start().await;
-    let told = server.post("configmaps", json!({"metadata": {"generateName": "web-"}})).await.unwrap();
-    let name = told.body["metadata"]["name"].as_str().unwrap();
+    let reply = server.post("configmaps", json!({"metadata": {"generateName": "web-"}})).await.unwrap();
+    let name = reply.body["metadata"]["name"].as_str().unwrap();
     assert!(name.starts_with("web-") && name.len() == 9, "{name}");
-    assert_eq!(told.body["metadata"]["generateName"], "web-");
+    assert_eq!(reply.body["metadata"]["generateName"], "web-");
 }
 
 #[tokio::test]
-async fn a_version_on_a_new_object_is_refused_as_the_real_server_does() {
+async fn a_resource_version_on_a_new_object_is_refused() {
     let server = Server::start().await;
     let mut body = config_map("a");
     body["metadata"]["resourceVersion"] = "5".into();
@@ -90,46 +90,46 @@ async fn a_body_of_another_namespace_is_a_400() {
 }
 
 #[tokio::test]
-async fn a_status_that_comes_with_a_new_object_is_dropped_but_that_of_a_node() {
+async fn the_status_of_a_new_object_is_dropped_except_for_nodes() {
     let server = Server::start().await;
     let mut body = deployment("a");
     body["status"] = json!({"replicas": 9});
-    let told = server.post("deployments", body).await.unwrap();
-    assert_eq!(told.body["status"].get("replicas"), None);
+    let reply = server.post("deployments", body).await.unwrap();
+    assert_eq!(reply.body["status"].get("replicas"), None);
     let node = json!({"metadata": {"name": "n1"}, "status": {"phase": "Running"}});
     assert_eq!(server.post("nodes", node).await.unwrap().body["status"]["phase"], "Running");
-    let told = server.post("pods", pod("a")).await.unwrap();
-    assert_eq!(told.body["status"], json!({"phase": "Pending", "qosClass": "BestEffort"}));
+    let reply = server.post("pods", pod("a")).await.unwrap();
+    assert_eq!(reply.body["status"], json!({"phase": "Pending", "qosClass": "BestEffort"}));
 }
 
 #[tokio::test]
-async fn what_a_client_may_not_set_is_not_set() {
+async fn fields_that_the_server_owns_are_ignored() {
     let server = Server::start().await;
     let mut body = config_map("a");
     body["metadata"]["uid"] = "mine".into();
     body["metadata"]["deletionTimestamp"] = "2020-01-01T00:00:00Z".into();
     body["metadata"]["managedFields"] = json!([{"manager": "m", "operation": "Update"}]);
-    let told = server.post("configmaps", body).await.unwrap();
-    assert_ne!(told.body["metadata"]["uid"], "mine");
-    assert_eq!(told.body["metadata"].get("deletionTimestamp"), None);
-    assert_eq!(told.body["metadata"].get("managedFields"), None);
+    let reply = server.post("configmaps", body).await.unwrap();
+    assert_ne!(reply.body["metadata"]["uid"], "mine");
+    assert_eq!(reply.body["metadata"].get("deletionTimestamp"), None);
+    assert_eq!(reply.body["metadata"].get("managedFields"), None);
 }
 
 #[tokio::test]
-async fn a_dry_run_answers_with_the_object_and_stores_nothing() {
+async fn a_dry_run_returns_the_object_and_stores_nothing() {
     let server = Server::start().await;
     let before = server.revision().await;
-    let told = server.dry().post("configmaps", config_map("a")).await.unwrap();
+    let reply = server.dry().post("configmaps", config_map("a")).await.unwrap();
     assert_eq!(
-        (told.code, &told.body["kind"], &told.body["apiVersion"]),
+        (reply.code, &reply.body["kind"], &reply.body["apiVersion"]),
         (201, &json!("ConfigMap"), &json!("v1"))
     );
-    assert!(told.body["metadata"]["uid"].is_string());
+    assert!(reply.body["metadata"]["uid"].is_string());
     assert_eq!(server.revision().await, before);
 }
 
 #[tokio::test]
-async fn bodies_of_any_shape_are_answered_and_never_panic() {
+async fn no_body_causes_a_panic() {
     let server = Server::start().await;
     let shapes = [
         json!(null),

@@ -1,4 +1,4 @@
-//! The form in which objects are stored (W4).
+//! The canonical form of stored objects (`write.W4`).
 
 use super::*;
 
@@ -9,23 +9,23 @@ async fn stored_as(path: &str, body: &Value) -> Value {
     stored
 }
 
-/// What an object says of that which was said.
-fn said(body: &Value, stored: &Value) -> Value {
+/// Returns the fields of `stored` that `body` has.
+fn common(body: &Value, stored: &Value) -> Value {
     match (body, stored) {
         (Value::Object(body), Value::Object(stored)) => {
             let fields =
-                body.iter().filter_map(|(name, body)| Some((name.clone(), said(body, stored.get(name)?))));
+                body.iter().filter_map(|(name, body)| Some((name.clone(), common(body, stored.get(name)?))));
             fields.collect()
         }
         (Value::Array(body), Value::Array(stored)) if body.len() == stored.len() => {
-            body.iter().zip(stored).map(|(body, stored)| said(body, stored)).collect()
+            body.iter().zip(stored).map(|(body, stored)| common(body, stored)).collect()
         }
         _ => stored.clone(),
     }
 }
 
 #[tokio::test]
-async fn what_a_client_has_said_is_stored_to_the_letter() {
+async fn every_field_that_a_client_sends_is_stored() {
     let body = json!({
         "metadata": {"name": "a"},
         "spec": {
@@ -57,7 +57,7 @@ async fn what_a_client_has_said_is_stored_to_the_letter() {
         "status": {"phase": "Pending", "qosClass": "Burstable"},
     });
     let pod = stored_as("pods", &body).await;
-    assert_eq!(said(&body, &pod), body, "what was not said is a default");
+    assert_eq!(common(&body, &pod), body, "fields that were not sent have defaults");
 
     let body = json!({
         "metadata": {"name": "a"},
@@ -82,7 +82,7 @@ async fn what_a_client_has_said_is_stored_to_the_letter() {
 }
 
 #[tokio::test]
-async fn what_is_empty_and_optional_is_left_out() {
+async fn empty_optional_fields_are_omitted() {
     let body = json!({
         "metadata": {"name": "a", "labels": {}, "creationTimestamp": null},
         "data": null, "binaryData": {},
@@ -96,10 +96,10 @@ async fn what_is_empty_and_optional_is_left_out() {
 }
 
 #[tokio::test]
-async fn an_autoscaler_without_a_policy_is_refused_and_one_that_says_nothing_of_policies_is_given_some() {
+async fn empty_policies_are_refused_and_absent_policies_get_defaults() {
     let server = Server::start().await;
     let resource = registry::builtin().get("autoscaling", "v2", "horizontalpodautoscalers").unwrap();
-    let call = Call { resource, subresource: None, namespace: Some("default"), name: None };
+    let call = Call { resource, subresource: None, namespace: Some("default"), name: None, user: user() };
     let create = async |scale_up: Value| {
         let body = json!({
             "metadata": {"name": "a"},
@@ -109,7 +109,7 @@ async fn an_autoscaler_without_a_policy_is_refused_and_one_that_says_nothing_of_
                 "behavior": {"scaleUp": scale_up},
             },
         });
-        told(server.writer.create(&call, body, &server.options(), &User::default()).await)
+        reply_of(server.writer.create(&call, body, &server.options()).await)
     };
     let status = create(json!({"policies": []})).await.unwrap_err();
     let cause = &status.details.as_ref().unwrap().causes[0];
@@ -120,18 +120,24 @@ async fn an_autoscaler_without_a_policy_is_refused_and_one_that_says_nothing_of_
 }
 
 #[test]
-fn every_kind_that_is_built_in_has_a_form() {
+fn every_built_in_kind_has_a_canonical_form() {
     for row in registry::builtin().iter().filter(|row| row.storage.is_some()) {
         let draft = super::super::draft::Draft::read(json!({"metadata": {"name": "a"}}), row).unwrap();
         let typed = draft.typed(row);
         let again = super::super::draft::Draft::read(typed, row).unwrap();
         assert_eq!(draft, again, "{} {}", row.group, row.name);
-        assert!(!super::super::strategy::is_custom(row), "{} {}", row.group, row.name);
+        let kind = row.group_version_kind();
+        assert!(
+            watchkeeper_wire::schema::builtin().message_of(&kind).is_some(),
+            "{} {}",
+            row.group,
+            row.name
+        );
     }
 }
 
 #[tokio::test]
-async fn an_event_written_in_one_group_is_patched_in_the_other_without_a_loss() {
+async fn an_event_of_one_group_is_patched_in_the_other_without_loss() {
     let server = Server::start().await;
     let body = json!({
         "metadata": {"name": "e"},
@@ -140,10 +146,11 @@ async fn an_event_written_in_one_group_is_patched_in_the_other_without_a_loss() 
     });
     server.post("events", body.clone()).await.unwrap();
     let resource = registry::builtin().get("events.k8s.io", "v1", "events").unwrap();
-    let call = Call { resource, subresource: None, namespace: Some("default"), name: Some("e") };
+    let call =
+        Call { resource, subresource: None, namespace: Some("default"), name: Some("e"), user: user() };
     let patch = json!({"note": "n"}).to_string().into();
     let options = WriteOptions::default();
-    server.writer.patch(&call, PatchType::Merge, patch, &options, &User::default()).await.unwrap();
+    server.writer.patch(&call, PatchType::Merge, patch, &options).await.unwrap();
     let stored = server.stored("events/e").await.unwrap();
     assert_eq!((&stored["message"], &stored["count"]), (&json!("n"), &json!(3)));
     for name in ["involvedObject", "reason", "type", "source"] {

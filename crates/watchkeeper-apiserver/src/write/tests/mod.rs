@@ -1,4 +1,4 @@
-//! Claims about writing, on a store in memory.
+//! Writing, over an in-memory store.
 
 mod admission;
 mod applied;
@@ -13,7 +13,7 @@ mod service;
 mod subresource;
 mod update;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::http::{DeleteOptions, ListOptions, PatchType, Propagation, Query, User, WriteOptions};
 use crate::read::{Reader, Scope, View};
@@ -24,16 +24,16 @@ use watchkeeper_core::Status;
 
 use super::{Answer, Call, Writer, Written};
 
-/// A server with a namespace `default`, to which objects are `configmaps/a` or `pods/a/status`.
+/// A writer with a namespace `default`. Paths are `configmaps/a` or `pods/a/status`.
 pub(super) struct Server {
     writer: Writer,
     store: Arc<dyn Store>,
     dry: bool,
 }
 
-/// What was answered, as one JSON object; and with which code.
+/// The response to a write.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Reply {
     code: u16,
     body: Value,
     warnings: Vec<String>,
@@ -58,20 +58,19 @@ impl Server {
         WriteOptions { dry_run: self.dry, ..Default::default() }
     }
 
-    async fn post(&self, path: &str, body: Value) -> Result<Told, Status> {
+    async fn post(&self, path: &str, body: Value) -> Result<Reply, Status> {
         self.post_in("default", path, body).await
     }
 
-    async fn post_in(&self, namespace: &str, path: &str, body: Value) -> Result<Told, Status> {
-        let user = User::new("me", ["us"]);
-        told(self.writer.create(&call(namespace, path), body, &self.options(), &user).await)
+    async fn post_in(&self, namespace: &str, path: &str, body: Value) -> Result<Reply, Status> {
+        reply_of(self.writer.create(&call(namespace, path), body, &self.options()).await)
     }
 
-    async fn put(&self, path: &str, body: Value) -> Result<Told, Status> {
-        told(self.writer.update(&call("default", path), body, &self.options(), &User::default()).await)
+    async fn put(&self, path: &str, body: Value) -> Result<Reply, Status> {
+        reply_of(self.writer.update(&call("default", path), body, &self.options()).await)
     }
 
-    async fn patch(&self, path: &str, form: PatchType, patch: Value) -> Result<Told, Status> {
+    async fn patch(&self, path: &str, form: PatchType, patch: Value) -> Result<Reply, Status> {
         self.patch_with(path, form, &patch.to_string(), &self.options()).await
     }
 
@@ -81,21 +80,21 @@ impl Server {
         form: PatchType,
         patch: &str,
         options: &WriteOptions,
-    ) -> Result<Told, Status> {
+    ) -> Result<Reply, Status> {
         let patch = patch.to_owned().into();
-        told(self.writer.patch(&call("default", path), form, patch, options, &User::default()).await)
+        reply_of(self.writer.patch(&call("default", path), form, patch, options).await)
     }
 
-    async fn delete(&self, path: &str) -> Result<Told, Status> {
+    async fn delete(&self, path: &str) -> Result<Reply, Status> {
         self.delete_with(path, DeleteOptions::default()).await
     }
 
-    async fn delete_with(&self, path: &str, options: DeleteOptions) -> Result<Told, Status> {
+    async fn delete_with(&self, path: &str, options: DeleteOptions) -> Result<Reply, Status> {
         let options = DeleteOptions { dry_run: self.dry, ..options };
-        told(self.writer.delete(&call("default", path), &options).await)
+        reply_of(self.writer.delete(&call("default", path), &options).await)
     }
 
-    async fn delete_all(&self, path: &str, query: &str) -> Result<Told, Status> {
+    async fn delete_all(&self, path: &str, query: &str) -> Result<Reply, Status> {
         let list = ListOptions::read(&Query::parse(query)).unwrap();
         let call = call("default", path);
         let resource = registry::builtin().iter().find(|row| row.name == path).unwrap().clone();
@@ -105,10 +104,10 @@ impl Server {
         self.writer.delete_collection(&call, &page.items, &DeleteOptions::default()).await?;
         let read =
             |stored: &Arc<Stored>| serde_json::from_slice::<Value>(&stored.object().encoded.body).unwrap();
-        Ok(Told { code: 200, body: page.items.iter().map(read).collect(), warnings: Vec::new() })
+        Ok(Reply { code: 200, body: page.items.iter().map(read).collect(), warnings: Vec::new() })
     }
 
-    /// What is stored under a path.
+    /// Returns the stored object at a path.
     async fn stored(&self, path: &str) -> Option<Value> {
         let call = call("default", path);
         let stored = self.store.get(&call.collection().unwrap(), &call.key().unwrap()).await.unwrap()?;
@@ -124,15 +123,20 @@ fn resource(name: &str) -> &'static Resource {
     registry::builtin().iter().find(|row| row.name == name).unwrap()
 }
 
+fn user() -> &'static User {
+    static USER: LazyLock<User> = LazyLock::new(|| User::new("me", ["us"]));
+    &USER
+}
+
 fn call<'a>(namespace: &'a str, path: &'a str) -> Call<'a> {
     let mut parts = path.split('/');
     let resource = resource(parts.next().unwrap());
     let name = parts.next();
     let namespace = Some(namespace).filter(|_| resource.is_namespaced());
-    Call { resource, name, subresource: parts.next(), namespace }
+    Call { resource, name, subresource: parts.next(), namespace, user: user() }
 }
 
-fn told(written: Result<Written, Status>) -> Result<Told, Status> {
+fn reply_of(written: Result<Written, Status>) -> Result<Reply, Status> {
     let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
     written.map(|Written { code, answer, warnings }| {
         let body = match answer {
@@ -140,7 +144,7 @@ fn told(written: Result<Written, Status>) -> Result<Told, Status> {
             Answer::Value(value) => value,
             Answer::Status(status) => serde_json::to_value(status).unwrap(),
         };
-        Told { code, body, warnings }
+        Reply { code, body, warnings }
     })
 }
 

@@ -10,19 +10,19 @@ async fn a_namespace_is_labelled_active_and_held() {
 }
 
 #[tokio::test]
-async fn an_object_needs_a_namespace_that_is_there() {
+async fn an_object_needs_an_existing_namespace() {
     let server = Server::start().await;
     let status = server.post_in("nowhere", "configmaps", config_map("a")).await.unwrap_err();
     assert_eq!((status.code, status.message.as_str()), (404, "namespaces \"nowhere\" not found"));
 }
 
 #[tokio::test]
-async fn a_namespace_goes_in_steps_and_takes_nothing_new_meanwhile() {
+async fn a_terminating_namespace_accepts_no_new_objects() {
     let server = Server::start().await;
     server.post("namespaces", json!({"metadata": {"name": "x"}})).await.unwrap();
-    let told = server.delete("namespaces/x").await.unwrap();
-    assert_eq!((told.code, &told.body["status"]["phase"]), (200, &json!("Terminating")));
-    assert!(told.body["metadata"]["deletionTimestamp"].is_string());
+    let reply = server.delete("namespaces/x").await.unwrap();
+    assert_eq!((reply.code, &reply.body["status"]["phase"]), (200, &json!("Terminating")));
+    assert!(reply.body["metadata"]["deletionTimestamp"].is_string());
 
     let status = server.post_in("x", "configmaps", config_map("a")).await.unwrap_err();
     assert_eq!(
@@ -36,11 +36,11 @@ async fn a_namespace_goes_in_steps_and_takes_nothing_new_meanwhile() {
         ("namespace x is being terminated", "metadata.namespace")
     );
 
-    // Not even an update of the namespace lets it go: only its own endpoint does.
+    // An update of the namespace does not remove it: only `finalize` does.
     let mut body = server.stored("namespaces/x").await.unwrap();
     body["spec"] = json!({});
-    let told = server.put("namespaces/x", body.clone()).await.unwrap();
-    assert_eq!(told.body["spec"]["finalizers"], json!(["kubernetes"]));
+    let reply = server.put("namespaces/x", body.clone()).await.unwrap();
+    assert_eq!(reply.body["spec"]["finalizers"], json!(["kubernetes"]));
     server.put("namespaces/x/finalize", body).await.unwrap();
     assert_eq!(server.stored("namespaces/x").await, None);
 }
@@ -49,10 +49,10 @@ async fn a_namespace_goes_in_steps_and_takes_nothing_new_meanwhile() {
 async fn a_finalized_namespace_that_is_not_deleted_stays() {
     let server = Server::start().await;
     server.post("namespaces", json!({"metadata": {"name": "x"}})).await.unwrap();
-    let told = server.put("namespaces/x/finalize", json!({"metadata": {"name": "x"}})).await.unwrap();
-    assert_eq!(told.body["status"]["phase"], "Active");
-    let told = server.delete("namespaces/x").await.unwrap();
-    assert_eq!(told.body["status"], "Success");
+    let reply = server.put("namespaces/x/finalize", json!({"metadata": {"name": "x"}})).await.unwrap();
+    assert_eq!(reply.body["status"]["phase"], "Active");
+    let reply = server.delete("namespaces/x").await.unwrap();
+    assert_eq!(reply.body["status"], "Success");
 }
 
 #[tokio::test]

@@ -3,32 +3,32 @@ use crate::http::FieldValidation;
 use super::*;
 
 #[tokio::test]
-async fn each_form_of_patch_changes_what_it_says() {
+async fn each_patch_type_changes_the_object() {
     let server = Server::start().await;
     server.post("deployments", deployment("a")).await.unwrap();
     let merge = json!({"spec": {"replicas": 3}});
-    let told = server.patch("deployments/a", PatchType::Merge, merge).await.unwrap();
+    let reply = server.patch("deployments/a", PatchType::Merge, merge).await.unwrap();
     assert_eq!(
-        (&told.body["spec"]["replicas"], &told.body["metadata"]["generation"]),
+        (&reply.body["spec"]["replicas"], &reply.body["metadata"]["generation"]),
         (&json!(3), &json!(2))
     );
     let json = json!([{"op": "replace", "path": "/spec/replicas", "value": 4}]);
-    let told = server.patch("deployments/a", PatchType::Json, json).await.unwrap();
-    assert_eq!(told.body["spec"]["replicas"], 4);
+    let reply = server.patch("deployments/a", PatchType::Json, json).await.unwrap();
+    assert_eq!(reply.body["spec"]["replicas"], 4);
     let strategic = json!({"spec": {"template": {"spec": {"containers": [{"name": "d", "image": "j"}]}}}});
-    let told = server.patch("deployments/a", PatchType::Strategic, strategic).await.unwrap();
-    assert_eq!(told.body["spec"]["template"]["spec"]["containers"].as_array().unwrap().len(), 2);
+    let reply = server.patch("deployments/a", PatchType::Strategic, strategic).await.unwrap();
+    assert_eq!(reply.body["spec"]["template"]["spec"]["containers"].as_array().unwrap().len(), 2);
 }
 
 #[tokio::test]
-async fn a_patch_of_nothing_is_a_404() {
+async fn a_patch_of_a_missing_object_is_a_404() {
     let server = Server::start().await;
     let status = server.patch("configmaps/a", PatchType::Merge, json!({})).await.unwrap_err();
     assert!(status.is_not_found());
 }
 
 #[tokio::test]
-async fn a_patch_that_names_a_version_is_held_to_it() {
+async fn a_patch_with_a_resource_version_is_conditional() {
     let server = Server::start().await;
     server.post("configmaps", config_map("a")).await.unwrap();
     let patch = json!({"metadata": {"resourceVersion": "1"}, "data": {"k": "w"}});
@@ -37,7 +37,7 @@ async fn a_patch_that_names_a_version_is_held_to_it() {
 }
 
 #[tokio::test]
-async fn a_patch_cannot_make_another_object_of_it() {
+async fn a_patch_cannot_change_the_identity() {
     let server = Server::start().await;
     server.post("configmaps", config_map("a")).await.unwrap();
     for patch in [json!({"metadata": {"name": "b"}}), json!({"metadata": null}), json!({"kind": "Secret"})] {
@@ -60,12 +60,12 @@ async fn a_patch_cannot_make_another_object_of_it() {
     assert!(status.message.ends_with(text), "{}", status.message);
     let uid = server.stored("configmaps/a").await.unwrap()["metadata"]["uid"].clone();
     let patch = json!({"metadata": {"uid": null, "creationTimestamp": null}});
-    let told = server.patch("configmaps/a", PatchType::Merge, patch).await.unwrap();
-    assert_eq!(told.body["metadata"]["uid"], uid);
+    let reply = server.patch("configmaps/a", PatchType::Merge, patch).await.unwrap();
+    assert_eq!(reply.body["metadata"]["uid"], uid);
 }
 
 #[tokio::test]
-async fn a_failed_test_is_a_422_that_says_little() {
+async fn a_failed_test_is_a_422_without_details() {
     let server = Server::start().await;
     server.post("configmaps", config_map("a")).await.unwrap();
     let patch = json!([{"op": "test", "path": "/data/k", "value": "other"}]);
@@ -75,21 +75,21 @@ async fn a_failed_test_is_a_422_that_says_little() {
 }
 
 #[tokio::test]
-async fn unknown_fields_in_a_patch_are_warned_of_or_refused() {
+async fn unknown_fields_in_a_patch_cause_warnings_or_errors() {
     let server = Server::start().await;
     server.post("configmaps", config_map("a")).await.unwrap();
     let patch = r#"{"bogus": 1, "data": {"k": "w", "k": "x"}}"#;
     let mut options = WriteOptions::default();
-    let told = server.patch_with("configmaps/a", PatchType::Merge, patch, &options).await.unwrap();
-    assert_eq!(told.warnings, ["duplicate field \"data.k\"", "unknown field \"bogus\""]);
-    assert_eq!((told.body.get("bogus"), &told.body["data"]["k"]), (None, &json!("x")));
+    let reply = server.patch_with("configmaps/a", PatchType::Merge, patch, &options).await.unwrap();
+    assert_eq!(reply.warnings, ["duplicate field \"data.k\"", "unknown field \"bogus\""]);
+    assert_eq!((reply.body.get("bogus"), &reply.body["data"]["k"]), (None, &json!("x")));
     options.field_validation = FieldValidation::Strict;
     let status = server.patch_with("configmaps/a", PatchType::Merge, patch, &options).await.unwrap_err();
     assert_eq!(status.code, 422);
     assert!(status.message.contains("strict decoding error: "), "{}", status.message);
     options.field_validation = FieldValidation::Ignore;
-    let told = server.patch_with("configmaps/a", PatchType::Merge, patch, &options).await.unwrap();
-    assert_eq!(told.warnings, [""; 0]);
+    let reply = server.patch_with("configmaps/a", PatchType::Merge, patch, &options).await.unwrap();
+    assert_eq!(reply.warnings, [""; 0]);
 }
 
 #[tokio::test]
@@ -98,9 +98,9 @@ async fn a_patch_that_changes_nothing_keeps_the_version_and_a_dry_run_too() {
     server.post("configmaps", config_map("a")).await.unwrap();
     let before = server.revision().await;
     server.patch("configmaps/a", PatchType::Strategic, json!({"data": {"k": "v"}})).await.unwrap();
-    let told =
+    let reply =
         server.dry().patch("configmaps/a", PatchType::Merge, json!({"data": {"k": "w"}})).await.unwrap();
-    assert_eq!((&told.body["data"]["k"], server.revision().await), (&json!("w"), before));
+    assert_eq!((&reply.body["data"]["k"], server.revision().await), (&json!("w"), before));
 }
 
 #[tokio::test]
@@ -108,6 +108,9 @@ async fn a_patch_of_the_status_changes_nothing_else() {
     let server = Server::start().await;
     server.post("pods", pod("a")).await.unwrap();
     let patch = json!({"spec": {"nodeName": "x"}, "status": {"phase": "Running"}});
-    let told = server.patch("pods/a/status", PatchType::Strategic, patch).await.unwrap();
-    assert_eq!((&told.body["status"]["phase"], told.body["spec"].get("nodeName")), (&json!("Running"), None));
+    let reply = server.patch("pods/a/status", PatchType::Strategic, patch).await.unwrap();
+    assert_eq!(
+        (&reply.body["status"]["phase"], reply.body["spec"].get("nodeName")),
+        (&json!("Running"), None)
+    );
 }

@@ -1,4 +1,4 @@
-//! What happens when somebody else is faster.
+//! Concurrent writes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,7 +7,7 @@ use watchkeeper_core::ObjectKey;
 
 use super::*;
 
-/// A store in which, for a while, somebody touches every config map just before it is written.
+/// A store in which, for a while, another writer changes every config map just before it is written.
 #[derive(Default)]
 struct Busy {
     store: MemoryStore,
@@ -95,7 +95,7 @@ async fn busy(rivals: usize) -> (Server, Arc<Busy>) {
 }
 
 #[tokio::test]
-async fn a_name_that_is_taken_is_made_up_anew_eight_times() {
+async fn a_name_is_generated_at_most_eight_times() {
     let (server, store) = busy(7).await;
     let prefix = json!({"metadata": {"generateName": "web-"}});
     assert_eq!(server.post("configmaps", prefix.clone()).await.unwrap().code, 201);
@@ -107,11 +107,11 @@ async fn a_name_that_is_taken_is_made_up_anew_eight_times() {
 }
 
 #[tokio::test]
-async fn who_names_no_version_does_not_hear_of_rivals() {
+async fn unconditional_updates_are_retried() {
     let (server, _) = busy(5).await;
     let patch = json!({"data": {"x": "y"}});
-    let told = server.patch("configmaps/a", PatchType::Merge, patch).await.unwrap();
-    assert_eq!(told.body["data"], json!({"k": "v", "x": "y"}));
+    let reply = server.patch("configmaps/a", PatchType::Merge, patch).await.unwrap();
+    assert_eq!(reply.body["data"], json!({"k": "v", "x": "y"}));
     let (server, _) = busy(5).await;
     server.put("configmaps/a", json!({"metadata": {"name": "a"}})).await.unwrap();
     let (server, _) = busy(5).await;
@@ -120,7 +120,7 @@ async fn who_names_no_version_does_not_hear_of_rivals() {
 }
 
 #[tokio::test]
-async fn who_names_a_version_hears_of_a_rival() {
+async fn conditional_updates_get_a_conflict() {
     let (server, store) = busy(0).await;
     let mut body = server.stored("configmaps/a").await.unwrap();
     let version = body["metadata"]["resourceVersion"].as_str().unwrap().to_owned();

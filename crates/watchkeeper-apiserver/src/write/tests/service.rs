@@ -1,4 +1,4 @@
-//! What services are given, keep and lose.
+//! Allocation of service addresses.
 
 use super::*;
 
@@ -11,7 +11,7 @@ async fn spec(server: &Server, name: &str, spec: Value) -> Value {
 }
 
 #[tokio::test]
-async fn no_address_is_given_twice() {
+async fn no_address_is_allocated_twice() {
     let server = Server::start().await;
     let mut addresses = std::collections::BTreeSet::new();
     for name in ["a", "b", "c"] {
@@ -42,19 +42,19 @@ async fn no_address_is_given_twice() {
 }
 
 #[tokio::test]
-async fn creates_at_the_same_time_get_different_addresses() {
+async fn concurrent_creates_get_different_addresses() {
     let server = Server::start().await;
     let names: Vec<String> = (0..20).map(|at| format!("s{at}")).collect();
     let posts =
         names.iter().map(|name| server.post("services", service(name, json!({"ports": [{"port": 1}]}))));
-    let told = futures_util::future::join_all(posts).await;
+    let reply = futures_util::future::join_all(posts).await;
     let addresses: std::collections::BTreeSet<String> =
-        told.into_iter().map(|told| told.unwrap().body["spec"]["clusterIP"].to_string()).collect();
+        reply.into_iter().map(|reply| reply.unwrap().body["spec"]["clusterIP"].to_string()).collect();
     assert_eq!(addresses.len(), names.len());
 }
 
 #[tokio::test]
-async fn an_update_that_says_no_address_keeps_it_and_a_new_type_drops_it() {
+async fn an_update_keeps_the_address_and_a_new_type_drops_it() {
     let server = Server::start().await;
     let first = spec(&server, "a", json!({"type": "LoadBalancer", "ports": [{"port": 80}]})).await;
     let body = service("a", json!({"type": "NodePort", "ports": [{"port": 81}]}));

@@ -1,26 +1,26 @@
 use super::*;
 
 #[tokio::test]
-async fn a_scale_sets_the_replicas_and_counts_as_a_change() {
+async fn a_scale_sets_the_replicas_and_the_generation() {
     let server = Server::start().await;
     server.post("deployments", deployment("a")).await.unwrap();
-    let told =
+    let reply =
         server.put("deployments/a/scale", json!({"metadata": {"name": "a"}, "spec": {"replicas": 7}})).await;
-    let told = told.unwrap();
-    assert_eq!((&told.body["kind"], &told.body["spec"]["replicas"]), (&json!("Scale"), &json!(7)));
-    assert_eq!(told.body["status"], json!({"replicas": 0, "selector": "app=a"}));
+    let reply = reply.unwrap();
+    assert_eq!((&reply.body["kind"], &reply.body["spec"]["replicas"]), (&json!("Scale"), &json!(7)));
+    assert_eq!(reply.body["status"], json!({"replicas": 0, "selector": "app=a"}));
     let stored = server.stored("deployments/a").await.unwrap();
     assert_eq!((&stored["spec"]["replicas"], &stored["metadata"]["generation"]), (&json!(7), &json!(2)));
-    assert_eq!(told.body["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"]);
+    assert_eq!(reply.body["metadata"]["resourceVersion"], stored["metadata"]["resourceVersion"]);
 
     let patch = json!({"spec": {"replicas": 1}});
-    let told = server.patch("deployments/a/scale", PatchType::Merge, patch).await.unwrap();
-    assert_eq!(told.body["spec"]["replicas"], 1);
+    let reply = server.patch("deployments/a/scale", PatchType::Merge, patch).await.unwrap();
+    assert_eq!(reply.body["spec"]["replicas"], 1);
     assert_eq!(server.stored("deployments/a").await.unwrap()["spec"]["replicas"], 1);
 }
 
 #[tokio::test]
-async fn a_scale_is_checked() {
+async fn a_scale_is_validated() {
     let server = Server::start().await;
     server.post("deployments", deployment("a")).await.unwrap();
     let status =
@@ -36,12 +36,15 @@ async fn a_scale_is_checked() {
 }
 
 #[tokio::test]
-async fn a_binding_puts_a_pod_on_a_node_once() {
+async fn a_binding_assigns_a_pod_once() {
     let server = Server::start().await;
     server.post("pods", pod("a")).await.unwrap();
     let binding = json!({"metadata": {"name": "a", "annotations": {"x": "y"}}, "target": {"kind": "Node", "name": "n1"}});
-    let told = server.post("pods/a/binding", binding.clone()).await.unwrap();
-    assert_eq!((told.code, &told.body["status"], &told.body["code"]), (201, &json!("Success"), &json!(201)));
+    let reply = server.post("pods/a/binding", binding.clone()).await.unwrap();
+    assert_eq!(
+        (reply.code, &reply.body["status"], &reply.body["code"]),
+        (201, &json!("Success"), &json!(201))
+    );
     let stored = server.stored("pods/a").await.unwrap();
     assert_eq!((&stored["spec"]["nodeName"], &stored["metadata"]["generation"]), (&json!("n1"), &json!(1)));
     assert_eq!(stored["metadata"]["annotations"]["x"], "y");
@@ -56,7 +59,7 @@ async fn a_binding_puts_a_pod_on_a_node_once() {
 }
 
 #[tokio::test]
-async fn a_binding_without_a_node_is_a_500_as_on_the_real_server() {
+async fn a_binding_without_a_node_is_a_500_as_in_kube_apiserver() {
     let server = Server::start().await;
     server.post("pods", pod("a")).await.unwrap();
     let binding = json!({"metadata": {"name": "a"}, "target": {}});
@@ -69,8 +72,8 @@ async fn an_eviction_deletes_the_pod() {
     let server = Server::start().await;
     server.post("pods", bound_pod("a")).await.unwrap();
     let eviction = json!({"metadata": {"name": "a"}, "deleteOptions": {"gracePeriodSeconds": 5}});
-    let told = server.post("pods/a/eviction", eviction).await.unwrap();
-    assert_eq!((told.code, &told.body["status"]), (201, &json!("Success")));
+    let reply = server.post("pods/a/eviction", eviction).await.unwrap();
+    assert_eq!((reply.code, &reply.body["status"]), (201, &json!("Success")));
     assert_eq!(server.stored("pods/a").await.unwrap()["metadata"]["deletionGracePeriodSeconds"], 5);
     let status = server.post("pods/a/eviction", json!({"metadata": {"name": "b"}})).await.unwrap_err();
     assert_eq!(status.code, 400);
@@ -89,25 +92,25 @@ async fn reviews_allow_everything() {
             json!({"resourceAttributes": what, "groups": ["us"]}),
         ),
     ] {
-        let told = server.post(name, json!({"metadata": metadata, "spec": spec})).await.unwrap();
-        assert_eq!((told.code, &told.body["status"]["allowed"]), (201, &json!(true)), "{name}");
-        assert_eq!(told.body["spec"], spec);
+        let reply = server.post(name, json!({"metadata": metadata, "spec": spec})).await.unwrap();
+        assert_eq!((reply.code, &reply.body["status"]["allowed"]), (201, &json!(true)), "{name}");
+        assert_eq!(reply.body["spec"], spec);
         let nothing = json!({"metadata": metadata, "spec": {"user": "jo"}});
         assert_eq!(server.post(name, nothing).await.unwrap_err().code, 422, "{name}");
     }
     let local = json!({"spec": {"resourceAttributes": what, "user": "jo"}});
-    let told = server.post("localsubjectaccessreviews", local).await.unwrap();
-    assert_eq!(told.body["metadata"], json!({"namespace": "default"}), "that of the path");
-    let told =
+    let reply = server.post("localsubjectaccessreviews", local).await.unwrap();
+    assert_eq!(reply.body["metadata"], json!({"namespace": "default"}), "that of the path");
+    let reply =
         server.post("selfsubjectrulesreviews", json!({"spec": {"namespace": "default"}})).await.unwrap();
-    assert_eq!(told.body["status"]["resourceRules"][0]["verbs"], json!(["*"]));
-    let told = server.post("selfsubjectreviews", json!({})).await.unwrap();
-    assert_eq!(told.body["status"]["userInfo"], json!({"username": "me", "groups": ["us"]}));
-    assert_eq!(told.body["kind"], "SelfSubjectReview");
+    assert_eq!(reply.body["status"]["resourceRules"][0]["verbs"], json!(["*"]));
+    let reply = server.post("selfsubjectreviews", json!({})).await.unwrap();
+    assert_eq!(reply.body["status"]["userInfo"], json!({"username": "me", "groups": ["us"]}));
+    assert_eq!(reply.body["kind"], "SelfSubjectReview");
 }
 
 #[tokio::test]
-async fn what_is_not_served_is_a_405() {
+async fn unsupported_subresources_are_a_405() {
     let server = Server::start().await;
     server.post("pods", pod("a")).await.unwrap();
     assert_eq!(server.post("pods/a/exec", json!({})).await.unwrap_err().code, 405);
@@ -122,7 +125,7 @@ async fn what_is_not_served_is_a_405() {
 }
 
 #[tokio::test]
-async fn a_resize_changes_the_containers_of_a_pod_and_nothing_else() {
+async fn a_resize_changes_only_the_containers() {
     let server = Server::start().await;
     let mut body = pod("a");
     body["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "500m"}});
@@ -130,11 +133,11 @@ async fn a_resize_changes_the_containers_of_a_pod_and_nothing_else() {
     body["spec"]["containers"][0]["resources"] = json!({"requests": {"cpu": "1"}});
     body["spec"]["nodeName"] = "n9".into();
     body["metadata"]["labels"] = json!({"x": "y"});
-    let told = server.put("pods/a/resize", body).await.unwrap();
-    assert_eq!(told.body["spec"]["containers"][0]["resources"]["requests"]["cpu"], "1");
-    assert_eq!((told.body["spec"].get("nodeName"), told.body["metadata"].get("labels")), (None, None));
-    assert_eq!(told.body["metadata"]["generation"], 2);
+    let reply = server.put("pods/a/resize", body).await.unwrap();
+    assert_eq!(reply.body["spec"]["containers"][0]["resources"]["requests"]["cpu"], "1");
+    assert_eq!((reply.body["spec"].get("nodeName"), reply.body["metadata"].get("labels")), (None, None));
+    assert_eq!(reply.body["metadata"]["generation"], 2);
     let mut other = pod("a");
     other["spec"]["containers"][0]["resources"] = json!({"requests": {}});
-    assert_eq!(server.put("pods/a/resize", other).await.unwrap_err().code, 422); // of another class
+    assert_eq!(server.put("pods/a/resize", other).await.unwrap_err().code, 422); // another QoS class
 }

@@ -4,17 +4,17 @@ use super::*;
 async fn an_update_replaces_the_object_under_a_new_version() {
     let server = Server::start().await;
     let first = server.post("configmaps", config_map("a")).await.unwrap().body;
-    let told =
+    let reply =
         server.put("configmaps/a", json!({"metadata": {"name": "a"}, "data": {"x": "y"}})).await.unwrap();
-    assert_eq!((told.code, &told.body["data"]), (200, &json!({"x": "y"})));
+    assert_eq!((reply.code, &reply.body["data"]), (200, &json!({"x": "y"})));
     for name in ["uid", "creationTimestamp"] {
-        assert_eq!(told.body["metadata"][name], first["metadata"][name]);
+        assert_eq!(reply.body["metadata"][name], first["metadata"][name]);
     }
-    assert_ne!(told.body["metadata"]["resourceVersion"], first["metadata"]["resourceVersion"]);
+    assert_ne!(reply.body["metadata"]["resourceVersion"], first["metadata"]["resourceVersion"]);
 }
 
 #[tokio::test]
-async fn an_update_for_an_old_version_is_a_409_with_the_sentence() {
+async fn an_update_of_an_old_version_is_a_409() {
     let server = Server::start().await;
     let mut body = server.post("configmaps", config_map("a")).await.unwrap().body;
     body["data"]["k"] = "w".into();
@@ -39,16 +39,16 @@ async fn an_update_of_another_uid_is_a_409() {
 }
 
 #[tokio::test]
-async fn an_update_of_nothing_is_a_404_but_for_kinds_that_are_created_so() {
+async fn an_update_of_a_missing_object_is_a_404_or_creates_it() {
     let server = Server::start().await;
     let status = server.put("configmaps/a", config_map("a")).await.unwrap_err();
     assert_eq!((status.code, status.message.as_str()), (404, "configmaps \"a\" not found"));
-    let told = server.put("endpoints/a", json!({"metadata": {"name": "a"}})).await.unwrap();
-    assert_eq!(told.code, 201);
+    let reply = server.put("endpoints/a", json!({"metadata": {"name": "a"}})).await.unwrap();
+    assert_eq!(reply.code, 201);
 }
 
 #[tokio::test]
-async fn the_name_of_the_body_must_be_that_of_the_path() {
+async fn the_name_in_the_body_must_match_the_path() {
     let server = Server::start().await;
     server.post("configmaps", config_map("a")).await.unwrap();
     let status = server.put("configmaps/a", config_map("b")).await.unwrap_err();
@@ -67,15 +67,15 @@ async fn an_update_that_changes_nothing_keeps_its_version() {
     same["metadata"]["annotations"] = json!({});
     same["metadata"]["creationTimestamp"] = Value::Null;
     same["spec"]["paused"] = false.into();
-    let told = server.put("deployments/a", same).await.unwrap();
-    assert_eq!((told.body, server.revision().await), (first, before));
+    let reply = server.put("deployments/a", same).await.unwrap();
+    assert_eq!((reply.body, server.revision().await), (first, before));
 }
 
 #[tokio::test]
-async fn the_generation_counts_changes_of_what_is_wanted_only() {
+async fn the_generation_counts_changes_of_the_spec_only() {
     let server = Server::start().await;
     server.post("deployments", deployment("a")).await.unwrap();
-    let generation = |told: Told| told.body["metadata"]["generation"].as_i64().unwrap();
+    let generation = |reply: Reply| reply.body["metadata"]["generation"].as_i64().unwrap();
     let mut body = deployment("a");
     body["metadata"]["labels"] = json!({"x": "y"});
     assert_eq!(generation(server.put("deployments/a", body.clone()).await.unwrap()), 1);
@@ -87,21 +87,21 @@ async fn the_generation_counts_changes_of_what_is_wanted_only() {
 }
 
 #[tokio::test]
-async fn status_and_the_rest_are_written_at_their_own_endpoints() {
+async fn status_and_spec_are_written_at_their_own_endpoints() {
     let server = Server::start().await;
     server.post("deployments", deployment("a")).await.unwrap();
     let mut body = deployment("a");
     body["spec"]["replicas"] = 9.into();
     body["status"] = json!({"replicas": 3});
-    let told = server.put("deployments/a/status", body.clone()).await.unwrap();
-    assert_eq!((&told.body["spec"]["replicas"], &told.body["status"]["replicas"]), (&json!(2), &json!(3)));
+    let reply = server.put("deployments/a/status", body.clone()).await.unwrap();
+    assert_eq!((&reply.body["spec"]["replicas"], &reply.body["status"]["replicas"]), (&json!(2), &json!(3)));
     body["status"] = json!({"replicas": 4});
-    let told = server.put("deployments/a", body).await.unwrap();
-    assert_eq!((&told.body["spec"]["replicas"], &told.body["status"]["replicas"]), (&json!(9), &json!(3)));
+    let reply = server.put("deployments/a", body).await.unwrap();
+    assert_eq!((&reply.body["spec"]["replicas"], &reply.body["status"]["replicas"]), (&json!(9), &json!(3)));
 }
 
 #[tokio::test]
-async fn some_kinds_are_not_updated_without_a_version() {
+async fn some_kinds_require_a_resource_version() {
     let server = Server::start().await;
     let lease = json!({"metadata": {"name": "a"}, "spec": {"holderIdentity": "me"}});
     let mut stored = server.post("leases", lease.clone()).await.unwrap().body;
@@ -118,7 +118,7 @@ async fn some_kinds_are_not_updated_without_a_version() {
 async fn a_dry_run_of_an_update_stores_nothing() {
     let server = Server::start().await;
     server.post("configmaps", config_map("a")).await.unwrap();
-    let told = server.dry().put("configmaps/a", json!({"metadata": {"name": "a"}})).await.unwrap();
-    assert_eq!((told.code, told.body.get("data")), (200, None));
+    let reply = server.dry().put("configmaps/a", json!({"metadata": {"name": "a"}})).await.unwrap();
+    assert_eq!((reply.code, reply.body.get("data")), (200, None));
     assert_eq!(server.stored("configmaps/a").await.unwrap()["data"], json!({"k": "v"}));
 }

@@ -1,17 +1,17 @@
-//! Events of `v1`, one after the other.
+//! Writes `v1` events, one after another.
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{EventWriter, Job, WAIT, Wrote, write_with_patience};
+use super::{EventWriter, Job, WAIT, WriteOutcome, write_with_retries};
 use crate::events::core_event::CoreEvent;
 use crate::events::correlator::{Correlated, Correlator};
 use crate::events::metrics::Result;
 use crate::events::sink::EventSink;
-use crate::random::chance;
+use crate::random::jitter;
 
 impl<S: EventSink> EventWriter<S> {
-    /// While one is tried again the others wait, and when too many do, they are dropped where they are recorded.
+    /// Later events wait while one is retried; once the queue is full, recorders drop events.
     pub(super) async fn write_combined(&mut self, stop: &CancellationToken) {
         let mut correlator = Correlator::new(self.spam_key.take());
         while let Some(recorded) = self.next(stop).await {
@@ -29,17 +29,17 @@ impl<S: EventSink> EventWriter<S> {
                 event: &json,
                 patch: Some(&patch).filter(|_| event.count > 1),
             };
-            // Not all who have lost the server are to be back at once.
-            let wait = |tries| if tries == 1 { WAIT.mul_f64(chance()) } else { WAIT };
-            let result = match write_with_patience(&*self.sink, &job, stop, wait).await {
-                Wrote::Well(written) => {
+            // The first delay is random, so that clients that lost the server do not all return at once.
+            let wait = |tries| if tries == 1 { WAIT.mul_f64(jitter()) } else { WAIT };
+            let result = match write_with_retries(&*self.sink, &job, stop, wait).await {
+                WriteOutcome::Written(written) => {
                     let name = written["metadata"]["name"].as_str().unwrap_or(&event.name);
                     let count = written["count"].as_u64().and_then(|count| u32::try_from(count).ok());
                     correlator.written(&key, name, count.unwrap_or(event.count));
                     Result::Written
                 }
-                Wrote::Refused => Result::Refused,
-                Wrote::Not => Result::GivenUp,
+                WriteOutcome::Refused => Result::Refused,
+                WriteOutcome::Failed => Result::GivenUp,
             };
             self.counts.note(result);
         }

@@ -1,4 +1,4 @@
-//! Writers: those who write what recorders were told.
+//! Writers: write queued events to a sink.
 
 mod combined;
 mod serial;
@@ -14,20 +14,20 @@ use watchkeeper_metrics::{RegisterError, Registry};
 
 use super::clock::Clock;
 use super::correlator::SpamKey;
+use super::event::{EventType, Recorded};
 use super::metrics::{Counts, Result};
-use super::occurrence::{Recorded, Severity};
 use super::recorder::EventApi;
 use super::reference::Reference;
 use super::sink::{EventSink, WriteError};
 
-/// How often an event is tried (V3).
+/// Maximum attempts per event (`events.V3`).
 const TRIES: u32 = 12;
-/// How long is waited in between.
+/// Delay between attempts.
 const WAIT: Duration = Duration::from_secs(10);
-/// How long the end may take (V4).
+/// Default time limit of the final flush (`events.V4`).
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Writes events. Nothing is written before it [runs](Self::run).
+/// Writes the events that recorders queue. Nothing is written before [`run`](Self::run).
 pub struct EventWriter<S> {
     sink: Arc<S>,
     api: EventApi,
@@ -52,48 +52,48 @@ impl<S: EventSink> EventWriter<S> {
         Self { sink, api, name, waiting, clock, counts, flush: FLUSH, spam_key: None }
     }
 
-    /// Which kind of events it writes.
+    /// Returns the API whose events it writes.
     pub fn api(&self) -> EventApi {
         self.api
     }
 
-    /// Counts what becomes of events: `event_recorder_events_total`, by the name of the component and by `result`,
-    /// which is `written`, `counted`, `dropped` (V1), `spared`, `refused` or `given_up`.
+    /// Registers `event_recorder_events_total`, labelled with the name of the component and a `result`:
+    /// `written`, `counted`, `dropped` (`events.V1`), `spared` (rate limited), `refused` or `given_up`.
     ///
     /// # Errors
-    /// If the name means something else in this registry.
+    /// Returns an error if a metric of the same name but another type is registered.
     pub fn metrics(self, registry: &Registry) -> std::result::Result<Self, RegisterError> {
         self.counts.register(registry, &self.name)?;
         Ok(self)
     }
 
-    /// How long the end may take (V4); 5 seconds unless said.
+    /// Sets the time limit of the final flush (`events.V4`). Defaults to 5 seconds.
     #[must_use]
     pub fn flush_within(mut self, time: Duration) -> Self {
         self.flush = time;
         self
     }
 
-    /// Which events of `v1` count together where only so many are written; unless said, those of one type of one
-    /// object (V2).
+    /// Sets which `v1` events share a rate limit: those for which `key` returns the same string. Defaults to
+    /// events of the same type about the same object (`events.V2`).
     #[must_use]
-    pub fn spared_by(
+    pub fn spam_key(
         mut self,
-        key: impl Fn(&Reference, Severity, &str) -> String + Send + Sync + 'static,
+        key: impl Fn(&Reference, EventType, &str) -> String + Send + Sync + 'static,
     ) -> Self {
-        self.spam_key = Some(Box::new(move |event| key(&event.involved, event.severity, &event.reason)));
+        self.spam_key = Some(Box::new(move |event| key(&event.involved, event.event_type, &event.reason)));
         self
     }
 
-    /// Writes until it is told to stop, or until the last recorder is gone, and then what still waits (V4). Dropped
-    /// half-way, what waits is lost.
+    /// Writes events until `stop` is cancelled or the last recorder is dropped, then flushes the queue
+    /// (`events.V4`). If the future is dropped, queued events are lost.
     pub async fn run(mut self, stop: CancellationToken) {
         let flush = self.flush;
         let too_late = async {
             stop.cancelled().await;
             tokio::time::sleep(flush).await;
         };
-        let written = async {
+        let write_all = async {
             match self.api {
                 EventApi::Core => self.write_combined(&stop).await,
                 EventApi::Events => self.write_series(&stop).await,
@@ -101,49 +101,49 @@ impl<S: EventSink> EventWriter<S> {
         };
         let in_time = tokio::select! {
             biased;
-            () = written => true,
+            () = write_all => true,
             () = too_late => false,
         };
         if !in_time {
             let left = self.waiting.len();
             (0..left).for_each(|_| self.counts.note(Result::GivenUp));
-            tracing::warn!(name = self.name, left, "events could not be written before the end");
+            tracing::warn!(name = self.name, left, "events not written before shutdown");
         }
     }
 
-    /// The next that waits; `None` when there will be no more. Cancel safe.
+    /// Returns the next queued event, or `None` after the last one. Cancel safe.
     async fn next(&mut self, stop: &CancellationToken) -> Option<Recorded> {
         tokio::select! {
             biased;
             recorded = self.waiting.recv() => recorded,
             () = stop.cancelled() => {
-                self.waiting.close(); // what is there is still received
+                self.waiting.close(); // queued events are still received
                 self.waiting.recv().await
             }
         }
     }
 }
 
-/// What is to be written.
+/// An event to write.
 struct Job<'a> {
     namespace: &'a str,
     name: &'a str,
     event: &'a Value,
-    /// What changes, if it was written before.
+    /// The patch to send if the event was written before.
     patch: Option<&'a Value>,
 }
 
-/// What came of writing.
-enum Wrote {
-    /// This is how the server has it.
-    Well(Value),
+/// The outcome of a write.
+enum WriteOutcome {
+    /// The event as stored.
+    Written(Value),
     Refused,
-    /// It may be tried again.
-    Not,
+    /// May be retried.
+    Failed,
 }
 
-/// Writes an event: what has changed, or all of it if it is new or is not there any more.
-async fn write(sink: &impl EventSink, job: &Job<'_>) -> Wrote {
+/// Writes an event: patches it, or creates it if it is new or was deleted.
+async fn write(sink: &impl EventSink, job: &Job<'_>) -> WriteOutcome {
     let mut outcome = match job.patch {
         Some(patch) => sink.patch(job.namespace, job.name, patch).await,
         None => sink.create(job.event).await,
@@ -152,45 +152,45 @@ async fn write(sink: &impl EventSink, job: &Job<'_>) -> Wrote {
         outcome = sink.create(job.event).await;
     }
     let error = match outcome {
-        Ok(event) => return Wrote::Well(event),
+        Ok(event) => return WriteOutcome::Written(event),
         Err(error) => error,
     };
     let source = std::error::Error::source(&error).map(ToString::to_string);
     let (namespace, name) = (job.namespace, job.name);
     match error {
         WriteError::Exists(_) => {
-            tracing::debug!(namespace, name, source, "there is such an event already");
-            // Of a series: somebody has written it since the patch was answered, so that can be tried again.
-            if job.patch.is_some() { Wrote::Not } else { Wrote::Refused }
+            tracing::debug!(namespace, name, source, "event already exists");
+            // In a series: it was created since the patch failed, so a retry can patch it.
+            if job.patch.is_some() { WriteOutcome::Failed } else { WriteOutcome::Refused }
         }
         WriteError::Missing(_) | WriteError::Refused(_) => {
-            tracing::warn!(namespace, name, source, "an event was refused, and is not tried again");
-            Wrote::Refused
+            tracing::warn!(namespace, name, source, "event rejected; not retrying");
+            WriteOutcome::Refused
         }
         WriteError::Failed(_) => {
-            tracing::warn!(namespace, name, source, "an event was not written, and may be tried again");
-            Wrote::Not
+            tracing::warn!(namespace, name, source, "failed to write event; may be retried");
+            WriteOutcome::Failed
         }
     }
 }
 
-/// Writes until it is written or refused, or was tried too often. After `stop` nothing is tried again (V3, V4).
-async fn write_with_patience(
+/// Writes an event with retries. After `stop` is cancelled it does not retry (`events.V3`, `events.V4`).
+async fn write_with_retries(
     sink: &impl EventSink,
     job: &Job<'_>,
     stop: &CancellationToken,
     wait: impl Fn(u32) -> Duration,
-) -> Wrote {
+) -> WriteOutcome {
     for tries in 1.. {
         match write(sink, job).await {
-            Wrote::Not if tries < TRIES => {}
+            WriteOutcome::Failed if tries < TRIES => {}
             outcome => return outcome,
         }
         if stop.run_until_cancelled(tokio::time::sleep(wait(tries))).await.is_none() {
             break;
         }
     }
-    Wrote::Not
+    WriteOutcome::Failed
 }
 
 impl<S> fmt::Debug for EventWriter<S> {

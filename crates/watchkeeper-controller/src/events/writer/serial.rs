@@ -1,4 +1,4 @@
-//! Events of `events.k8s.io/v1`, several at once. Those of one series are written by one worker, in their order.
+//! Writes `events.k8s.io/v1` events in parallel. The events of one series go to the same worker, in order.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -9,16 +9,15 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 
-use super::{EventWriter, Job, WAIT, Wrote, write, write_with_patience};
+use super::{EventWriter, Job, WAIT, WriteOutcome, write, write_with_retries};
 use crate::events::metrics::{Counts, Result};
 use crate::events::series::{FINISH, Purpose, REFRESH, Series, Write};
 use crate::events::sink::EventSink;
-use crate::random::chance;
+use crate::random::jitter;
 
-/// How many write at once.
+/// Number of workers.
 const WORKERS: usize = 8;
-/// How many writes wait for each of them. Whoever has one more waits, and so at last events are dropped where they
-/// are recorded.
+/// Capacity of each worker's queue. When it is full, the writer waits, and eventually recorders drop events.
 const WAITING: usize = 128;
 
 struct Worker<S> {
@@ -44,7 +43,7 @@ impl<S: EventSink> EventWriter<S> {
             for write in writes {
                 let worker =
                     usize::try_from(hasher.hash_one(&write.key) % WORKERS as u64).unwrap_or_default();
-                let _ = queues[worker].send(write).await; // an error: it has panicked
+                let _ = queues[worker].send(write).await; // fails only if the worker has panicked
             }
         };
         let begun = Instant::now();
@@ -66,8 +65,8 @@ impl<S: EventSink> EventWriter<S> {
             };
             send(writes).await;
         }
-        let untold = series.lock().untold();
-        send(untold).await;
+        let unwritten = series.lock().unwritten();
+        send(unwritten).await;
         drop(queues);
         while workers.join_next().await.is_some() {}
     }
@@ -83,19 +82,21 @@ impl<S: EventSink> Worker<S> {
                 event: &event,
                 patch: patch.as_ref(),
             };
-            let wrote = match next.why {
-                Purpose::News => {
-                    let wait = |_| WAIT.mul_f64(1.0 + 0.25 * chance());
-                    write_with_patience(&*self.sink, &job, &self.stop, wait).await
+            let outcome = match next.why {
+                Purpose::New => {
+                    let wait = |_| WAIT.mul_f64(1.0 + 0.25 * jitter());
+                    write_with_retries(&*self.sink, &job, &self.stop, wait).await
                 }
                 Purpose::Refresh | Purpose::Finish => write(&*self.sink, &job).await,
             };
-            match (next.why, wrote) {
-                (Purpose::Finish, Wrote::Well(_) | Wrote::Refused) => self.series.lock().finished(&next),
-                (Purpose::News, Wrote::Well(_)) => self.counts.note(Result::Written),
-                (Purpose::News, Wrote::Refused) => self.counts.note(Result::Refused),
-                (Purpose::News, Wrote::Not) => self.counts.note(Result::GivenUp),
-                (Purpose::Refresh | Purpose::Finish, _) => {} // the next time will do
+            match (next.why, outcome) {
+                (Purpose::Finish, WriteOutcome::Written(_) | WriteOutcome::Refused) => {
+                    self.series.lock().finished(&next)
+                }
+                (Purpose::New, WriteOutcome::Written(_)) => self.counts.note(Result::Written),
+                (Purpose::New, WriteOutcome::Refused) => self.counts.note(Result::Refused),
+                (Purpose::New, WriteOutcome::Failed) => self.counts.note(Result::GivenUp),
+                (Purpose::Refresh | Purpose::Finish, _) => {} // the next refresh repeats it
             }
         }
     }

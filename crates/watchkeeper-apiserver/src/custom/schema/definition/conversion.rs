@@ -1,16 +1,16 @@
-//! How objects become those of another version.
+//! `spec.conversion` of a definition.
 
 use watchkeeper_core::Quoted;
 
+use crate::rules::webhooks::{service, url};
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 use crate::validate::form::label_1035;
-use crate::validate::webhook::{service, url};
 
-/// The versions of a review that the server can ask for.
+/// The versions of `ConversionReview` that kube-apiserver supports.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 
-/// The strategy, and the webhook that goes with it.
+/// Checks the strategy and its webhook.
 pub(super) fn check(conversion: &Field<'_>, faults: &mut Faults) {
     if !conversion.is_set() {
         return;
@@ -23,7 +23,7 @@ pub(super) fn check(conversion: &Field<'_>, faults: &mut Faults) {
     }
     let webhook = conversion.child("webhook");
     let client = webhook.child("clientConfig");
-    // The real server holds these two without the webhook around them.
+    // kube-apiserver's internal type has these two outside of `webhook`.
     let client_at = Field::at(conversion.path_of("webhookClientConfig"), client.value());
     let reviews = webhook.child("conversionReviewVersions");
     let reviews_at = Field::at(conversion.path_of("conversionReviewVersions"), reviews.value());

@@ -1,4 +1,4 @@
-//! Defaults of a schema: they are valid by it, and have no fields that it does not know.
+//! Defaults in a schema: they must be valid and pruned.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::validate::field::Field;
 
 /// Checks the defaults of a structural schema.
 pub(super) fn check(schema: &Field<'_>, faults: &mut Faults) {
-    // What stands too deep is refused where the schema is compiled.
+    // Compiling the schema of the version refuses what is nested too deep.
     if let Ok(mut node) = Node::compile(schema.value(), Reading::Defaults) {
         node.is_embedded = true;
         walk(&node, false, schema.path(), faults);
@@ -37,12 +37,11 @@ fn check_default(node: &Node, is_in_metadata: bool, path: &str, default: &Value,
     if !is_in_metadata && !is_pruned(node, default) {
         faults.invalid_value(&Field::at(path, default), printed(default), "must not have unknown fields");
     }
-    let found = match is_in_metadata {
-        true => Vec::new(),
-        false => metadata::embedded(node, node.is_embedded, path, default),
-    };
-    match found.is_empty() {
-        true => faults.extend(validate(node, Some(path), default, None)),
-        false => faults.extend(found),
+    let found =
+        if is_in_metadata { Vec::new() } else { metadata::embedded(node, node.is_embedded, path, default) };
+    if found.is_empty() {
+        faults.extend(validate(node, Some(path), default, None));
+    } else {
+        faults.extend(found);
     }
 }

@@ -1,11 +1,11 @@
-//! Paths to the fields of a schema: `.spec.replicas`, and `['a.b']` for what has a dot in its name.
+//! Field paths: `.spec.replicas`, and `['a.b']` for names with a dot.
 
 use crate::validate::field::Field;
 
-/// Finds the schema at a path, and says how the path is written plainly.
+/// Returns the schema at a path, and the normalized path.
 ///
 /// # Errors
-/// Why there is none, in the words of the real server.
+/// kube-apiserver's message if the path leads nowhere.
 pub(super) fn find<'a>(
     path: &str,
     schema: &Field<'a>,
@@ -47,7 +47,7 @@ pub(super) fn find<'a>(
     Ok((plain, found))
 }
 
-/// Takes a delimiter, a text in quotes or what stands before a delimiter.
+/// Takes a delimiter, a quoted name, or everything up to a delimiter.
 fn take<'p>(rest: &mut &'p str) -> Option<&'p str> {
     let text = *rest;
     let first = text.chars().next()?;

@@ -1,16 +1,15 @@
-//! Go's JSON of the types that the real server works with, as it stands in some messages: all fields, by the
-//! names that they have in Go.
+//! Go's JSON of kube-apiserver's internal types, as some messages contain it: all fields, with their Go names.
 
 use serde_json::{Map, Value};
 
 use crate::validate::faults::json;
 
-/// How a field of a schema is written.
+/// The JSON form of a schema field.
 #[derive(Clone, Copy)]
 enum Form {
     Text,
     Flag,
-    /// A number, a text, any JSON or null.
+    /// A number, a string, any JSON or null.
     Any,
     Texts,
     Schema,
@@ -23,7 +22,7 @@ enum Form {
     Rules,
 }
 
-/// The fields of a schema in Go's order: how Go calls them, how JSON does, and how they are written.
+/// The fields of a schema in Go's order: Go name, JSON name and form.
 const SCHEMA: [(&str, &str, Form); 43] = [
     ("ID", "id", Form::Text),
     ("Schema", "$schema", Form::Text),
@@ -70,7 +69,7 @@ const SCHEMA: [(&str, &str, Form); 43] = [
     ("XMapType", "x-kubernetes-map-type", Form::Any),
 ];
 
-/// The names in Go of the fields that a schema sets, in Go's order.
+/// Returns the Go names of the fields that a schema sets, in Go's order.
 pub(super) fn set_fields(schema: &Map<String, Value>) -> Vec<&'static str> {
     let is_set = |name: &str, form: Form| match schema.get(name) {
         None | Some(Value::Null) => false,
@@ -86,7 +85,7 @@ pub(super) fn set_fields(schema: &Map<String, Value>) -> Vec<&'static str> {
     set
 }
 
-/// A schema.
+/// Formats a schema.
 pub(super) fn schema(schema: &Value) -> String {
     let Some(fields) = schema.as_object() else { return "null".to_owned() };
     let mut out = String::from("{");
@@ -146,7 +145,7 @@ fn dependency(key: &str, value: &Value) -> String {
     format!("{}:{{\"Schema\":{schema},\"Property\":{property}}}", json(&Value::from(key)))
 }
 
-/// What the items of a list are.
+/// Formats `items`.
 pub(super) fn items(items: &Value) -> String {
     field(Some(items), Form::SchemaOrList)
 }
@@ -165,7 +164,7 @@ fn rule(rule: &Value) -> String {
     )
 }
 
-/// What of a version the real server holds for all versions, and so does not show with each.
+/// Fields of a version that kube-apiserver's internal type holds once for all versions, and so omits here.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Hidden {
     pub(super) schema: bool,
@@ -174,7 +173,7 @@ pub(super) struct Hidden {
     pub(super) selectable: bool,
 }
 
-/// A version of a definition.
+/// Formats a version of a definition.
 pub(super) fn version(version: &Value, hidden: Hidden) -> String {
     let text = |name: &str| field(version.get(name), Form::Text);
     let flag = |name: &str| field(version.get(name), Form::Flag);

@@ -1,11 +1,11 @@
-//! Definitions: whether a CustomResourceDefinition may be stored, in the words of the real server.
+//! Validation of CustomResourceDefinitions, with kube-apiserver's messages.
 //!
-//! From: a definition that has been given its defaults, and whose metadata has been looked at.
-//! To:   the causes of a 422.
+//! Input: a definition with its defaults, whose metadata is valid.
+//! Output: the causes of a 422.
 //!
-//! The real server holds what all versions have in common once, and not with each of them; and so the paths that
-//! it tells begin with `spec.validation`, `spec.subresources` and `spec.additionalPrinterColumns` where there is
-//! only one version. Go's own names of fields stand where it shows a list of versions or a whole schema.
+//! kube-apiserver's internal type holds once what all versions have in common: with one version, paths begin with
+//! `spec.validation`, `spec.subresources` and `spec.additionalPrinterColumns`. Lists of versions and whole schemas are
+//! shown with Go's field names.
 
 mod conversion;
 mod defaults;
@@ -29,7 +29,7 @@ use version::{Shared, Subject};
 
 const APPROVED: &str = "api-approved.kubernetes.io";
 
-/// What is wrong with a new definition, besides its metadata.
+/// Validates a new definition, except for its metadata.
 pub(super) fn check(definition: &Value) -> Vec<StatusCause> {
     let empty = Map::new();
     let object = Object(definition.as_object().unwrap_or(&empty));
@@ -49,7 +49,7 @@ pub(super) fn check(definition: &Value) -> Vec<StatusCause> {
     faults.into_causes()
 }
 
-/// What is wrong with a definition that has changed, besides its metadata.
+/// Validates a definition that replaces `old`, except for its metadata.
 pub(super) fn check_update(definition: &Value, old: &Value) -> Vec<StatusCause> {
     let empty = Map::new();
     let object = Object(definition.as_object().unwrap_or(&empty));
@@ -151,7 +151,7 @@ fn check_versions(subject: &Subject<'_>, faults: &mut Faults) {
         faults.invalid_value(&versions, subject.shown_versions(), why);
     }
     if let Some(first) = versions.items().next() {
-        // The real server has a field for it that nobody can set.
+        // kube-apiserver reports it in a field of its internal type.
         let name = first.child("name");
         let (why, at) = (label_1035(name.text()), Field::at("spec.version", name.value()));
         if !why.is_empty() && !name.is_empty() {
@@ -193,7 +193,7 @@ fn stored_versions(stored: &Value, spec: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Groups of the project need a word from it.
+/// Groups under `k8s.io` and `kubernetes.io` need an approval annotation.
 fn approval(object: Object<'_>, old: Option<Object<'_>>, faults: &mut Faults) {
     const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
     let spec = object.field("spec");

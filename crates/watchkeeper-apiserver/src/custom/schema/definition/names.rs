@@ -6,7 +6,7 @@ use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 use crate::validate::form::label_1035;
 
-/// The form of names, where they are there.
+/// Checks the syntax of the names that are set.
 pub(super) fn check(names: &Field<'_>, faults: &mut Faults) {
     for name in ["plural", "singular"] {
         let field = names.child(name);

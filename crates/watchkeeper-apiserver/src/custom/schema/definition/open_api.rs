@@ -1,4 +1,4 @@
-//! What a schema may say at all, and what its extensions ask of it.
+//! OpenAPI keywords of a schema, and the requirements of its extensions.
 
 use serde_json::Value;
 use watchkeeper_core::Quoted;
@@ -7,12 +7,12 @@ use super::{field_path, go_json};
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 
-/// What depends on where a schema stands.
+/// The context of a nested schema.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place<'a> {
-    /// Why it may have no default, if it may not.
+    /// Why it must not have a default.
     forbids_defaults: Option<&'a str>,
-    /// Whether it is of the metadata of an object.
+    /// Whether it is the schema of an object's metadata.
     is_metadata: bool,
 }
 
@@ -132,10 +132,7 @@ fn extensions(schema: &Field<'_>, faults: &mut Faults) {
     let keys = schema.child("x-kubernetes-list-map-keys");
     if !keys.is_empty() && list_type.text() != "map" {
         let why = "must be map if x-kubernetes-list-map-keys is non-empty";
-        match list_type.is_set() {
-            true => faults.invalid(&list_type, why),
-            false => faults.required(&list_type, why),
-        }
+        if list_type.is_set() { faults.invalid(&list_type, why) } else { faults.required(&list_type, why) }
     }
     if list_type.text() == "map" {
         map_items(schema, &keys, faults);
@@ -153,13 +150,13 @@ fn of_kind(schema: &Field<'_>, wanted: &str, extension: &str, faults: &mut Fault
     false
 }
 
-/// The items of a set are compared as a whole.
+/// Items of a set must be scalar or atomic.
 fn atomic_items(items: &Field<'_>, faults: &mut Faults) {
     let why = "must be atomic as item of a list with x-kubernetes-list-type=set";
     let (list_type, map_type) = (items.child("x-kubernetes-list-type"), items.child("x-kubernetes-map-type"));
     match items.child("type").text() {
         "array" if list_type.is_set() && list_type.text() != "atomic" => faults.invalid(&list_type, why),
-        // The real server shows the one for the other.
+        // kube-apiserver shows the list type as the map type.
         "object" if map_type.text() != "atomic" => {
             faults.invalid_value(&map_type, crate::validate::faults::shown(list_type.value()), why);
         }
@@ -203,7 +200,7 @@ fn map_items(schema: &Field<'_>, keys: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// That the keys of a map's items are always there.
+/// Key fields of a map must be required or have a default.
 fn map_list_keys(schema: &Field<'_>, faults: &mut Faults) {
     let (list_type, items) = (schema.child("x-kubernetes-list-type"), schema.child("items"));
     if !items.value().is_object() || !matches!(list_type.text(), "set" | "map") {
@@ -233,7 +230,7 @@ fn map_list_keys(schema: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// A rule in CEL, of which only the outside is looked at.
+/// Checks a CEL rule, except for its expressions.
 fn rule(schema: &Field<'_>, rule: &Field<'_>, faults: &mut Faults) {
     const REASONS: [&str; 4] =
         ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];

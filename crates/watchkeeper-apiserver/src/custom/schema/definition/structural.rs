@@ -1,5 +1,4 @@
-//! Structure: a schema says of every field what type it has, and says so outside of `allOf`, `anyOf`, `oneOf`
-//! and `not`.
+//! Structural schemas: the type of every field is set outside of `allOf`, `anyOf`, `oneOf` and `not`.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +6,7 @@ use super::super::pattern::Pattern;
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
 
-/// Why a schema cannot be looked at at all.
+/// Returns the keyword that makes a schema unsupported.
 pub(super) fn unsupported(schema: &Value) -> Option<String> {
     let fields = schema.as_object()?;
     for name in
@@ -39,7 +38,7 @@ pub(super) fn unsupported(schema: &Value) -> Option<String> {
     one.chain(many).chain(named).find_map(unsupported)
 }
 
-/// Where a schema stands.
+/// The position of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -47,11 +46,11 @@ enum Level {
     Field,
 }
 
-/// Adds what keeps a schema from being structural, sorted as the real server sorts it.
+/// Adds what keeps a schema from being structural, in kube-apiserver's order.
 pub(super) fn check(schema: &Field<'_>, faults: &mut Faults) {
     let mut found = Faults::default();
     invariants(schema, Level::Root, &mut found);
-    // The real server asks this of the root alone.
+    // kube-apiserver checks this at the root only.
     complete_rules(schema, Some(schema), schema.path(), &mut found);
     let mut causes = found.into_causes();
     causes.sort_by_key(|cause| format!("{}: {}", cause.field, cause.message));
@@ -121,16 +120,13 @@ fn invariants(schema: &Field<'_>, level: Level, faults: &mut Faults) {
     }
 }
 
-/// That a schema has a type, where it must.
+/// Checks that a schema has a type where it must.
 fn typed(schema: &Field<'_>, level: Level, faults: &mut Faults) {
     let kind = schema.child("type");
     let is_true = |name: &str| schema.child(name).is_true();
     if is_true("x-kubernetes-embedded-resource") && kind.text() != "object" {
         let why = "must be object if x-kubernetes-embedded-resource is true";
-        match kind.is_empty() {
-            true => faults.required(&kind, why),
-            false => faults.invalid(&kind, why),
-        }
+        if kind.is_empty() { faults.required(&kind, why) } else { faults.invalid(&kind, why) }
     } else if is_empty_type(schema)
         && !is_true("x-kubernetes-int-or-string")
         && !is_true("x-kubernetes-preserve-unknown-fields")
@@ -173,7 +169,7 @@ fn has_int_or_string_first(schema: &Field<'_>) -> bool {
     schema.child("allOf").items().next().is_some_and(|first| is_int_or_string(&first.child("anyOf")))
 }
 
-/// What a schema says besides the structure.
+/// Checks `allOf`, `anyOf`, `oneOf` and `not`.
 fn rules(schema: &Field<'_>, skips_any_of: bool, skips_first: bool, faults: &mut Faults) {
     if !skips_any_of {
         schema.child("anyOf").items().for_each(|it| nested(&it, false, faults));
@@ -191,7 +187,7 @@ fn rules(schema: &Field<'_>, skips_any_of: bool, skips_first: bool, faults: &mut
     }
 }
 
-/// A schema within `allOf` and its like, which may not add to the structure.
+/// Checks a schema within `allOf` and the like, which must not add to the structure.
 fn nested(schema: &Field<'_>, skips_any_of: bool, faults: &mut Faults) {
     rules(schema, skips_any_of, false, faults);
     if schema.child("items").is_set() {
@@ -232,7 +228,7 @@ fn nested(schema: &Field<'_>, skips_any_of: bool, faults: &mut Faults) {
     }
 }
 
-/// That all that is said of a field within `allOf` and its like is said of a field that is there outside.
+/// Checks that fields constrained within `allOf` and the like are specified outside.
 fn complete_rules(rules: &Field<'_>, schema: Option<&Field<'_>>, path: &str, faults: &mut Faults) {
     if rules.child("not").is_set() {
         complete(&rules.child("not"), schema, path, faults);

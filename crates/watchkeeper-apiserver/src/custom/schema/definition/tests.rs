@@ -1,5 +1,4 @@
-//! Definitions that may not be stored. The words are held against the real server by
-//! `oracle/tests/custom_schemas.rs`.
+//! Definitions that are refused. `oracle/tests/custom_schemas.rs` compares the messages with kube-apiserver's.
 
 use serde_json::{Value, json};
 
@@ -20,31 +19,31 @@ fn definition() -> Value {
     })
 }
 
-fn told(causes: &[watchkeeper_core::StatusCause]) -> Vec<String> {
+fn messages(causes: &[watchkeeper_core::StatusCause]) -> Vec<String> {
     causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect()
 }
 
 fn with_schema(spec: Value) -> Vec<String> {
     let mut definition = definition();
     definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = spec;
-    told(&check(&definition))
+    messages(&check(&definition))
 }
 
 const AT: &str = "spec.validation.openAPIV3Schema.properties[spec]";
 
 #[test]
-fn a_plain_definition_is_taken() {
+fn a_plain_definition_is_accepted() {
     assert_eq!(check(&definition()), []);
 }
 
 #[test]
-fn a_name_is_that_of_the_resource_and_its_group() {
+fn the_name_must_be_the_resource_and_its_group() {
     let mut odd = definition();
     odd["metadata"]["name"] = json!("other.example.com");
     odd["spec"]["group"] = json!("plain");
     odd["spec"]["scope"] = json!("Wide");
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             r#"metadata.name: Invalid value: "other.example.com": must be spec.names.plural+"."+spec.group"#,
             r#"spec.group: Invalid value: "plain": should be a domain with at least one dot"#,
@@ -54,11 +53,11 @@ fn a_name_is_that_of_the_resource_and_its_group() {
 }
 
 #[test]
-fn one_version_is_stored_and_each_has_a_schema() {
+fn one_version_must_be_stored_and_each_must_have_a_schema() {
     let mut odd = definition();
     odd["spec"]["versions"] = json!([{"name": "v1", "served": true, "storage": false}]);
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             "spec.versions[0].schema.openAPIV3Schema: Required value",
             r#"spec.versions: Invalid value: [{"Name":"v1","Served":true,"Storage":false,"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null}]: must have exactly one version marked as storage version"#,
@@ -68,7 +67,7 @@ fn one_version_is_stored_and_each_has_a_schema() {
 }
 
 #[test]
-fn a_schema_is_structural() {
+fn a_schema_must_be_structural() {
     let cases = [
         (json!({}), vec![".type: Required value: must not be empty for specified object fields"]),
         (json!({"type": "array"}), vec![".items: Required value: must be specified"]),
@@ -110,12 +109,12 @@ fn a_schema_is_structural() {
 }
 
 #[test]
-fn what_is_asked_of_a_field_at_the_root_is_asked_of_one_that_is_there() {
+fn a_constraint_at_the_root_needs_an_existing_field() {
     let mut odd = definition();
     let schema = &mut odd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     schema["anyOf"] = json!([{"properties": {"a": {"minLength": 1}}}]);
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             "spec.validation.openAPIV3Schema.properties[a]: Required value: because it is defined in spec.validation.openAPIV3Schema.anyOf[0].properties[a]",
         ]
@@ -123,7 +122,7 @@ fn what_is_asked_of_a_field_at_the_root_is_asked_of_one_that_is_there() {
 }
 
 #[test]
-fn a_default_is_valid_and_pruned() {
+fn a_default_must_be_valid_and_pruned() {
     let schema = json!({"type": "object", "properties": {
         "a": {"type": "integer", "default": "x"},
         "b": {"type": "object", "default": {"c": 1}},
@@ -140,7 +139,7 @@ fn a_default_is_valid_and_pruned() {
 }
 
 #[test]
-fn the_paths_of_several_versions_are_their_own() {
+fn with_several_versions_paths_name_the_version() {
     let mut odd = definition();
     let mut second = odd["spec"]["versions"][0].clone();
     second["name"] = json!("v2");
@@ -150,7 +149,7 @@ fn the_paths_of_several_versions_are_their_own() {
     second["additionalPrinterColumns"] = json!([{"name": "A", "type": "text", "jsonPath": "a"}]);
     odd["spec"]["versions"].as_array_mut().unwrap().push(second);
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             "spec.versions[1].schema.openAPIV3Schema.properties[spec].items: Required value: must be specified",
             r#"spec.versions[1].additionalPrinterColumns[0].type: Invalid value: "text": must be one of boolean,date,integer,number,string"#,
@@ -160,14 +159,14 @@ fn the_paths_of_several_versions_are_their_own() {
 }
 
 #[test]
-fn what_the_storage_depends_on_stays() {
+fn fields_that_the_storage_depends_on_are_immutable() {
     let mut old = definition();
     old["status"] =
         json!({"storedVersions": ["v1"], "conditions": [{"type": "Established", "status": "True"}]});
     let mut new = old.clone();
     new["spec"]["scope"] = json!("Cluster");
     new["spec"]["versions"][0]["name"] = json!("v2");
-    let found = told(&check_update(&new, &old));
+    let found = messages(&check_update(&new, &old));
     assert_eq!(found[0], r#"spec.scope: Invalid value: "Cluster": field is immutable"#);
     assert!(
         found[1]
@@ -177,13 +176,13 @@ fn what_the_storage_depends_on_stays() {
 }
 
 #[test]
-fn a_webhook_is_asked_where_and_how() {
+fn a_conversion_webhook_needs_a_client_and_versions() {
     let mut odd = definition();
     odd["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
         "clientConfig": {"url": "http://a"}, "conversionReviewVersions": ["v9", "v9"],
     }});
     assert_eq!(
-        told(&check(&odd)),
+        messages(&check(&odd)),
         [
             r#"spec.conversion.webhookClientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]"#,
             r#"spec.conversion.conversionReviewVersions[1]: Invalid value: "v9": duplicate version"#,

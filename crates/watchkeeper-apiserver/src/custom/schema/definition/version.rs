@@ -1,4 +1,4 @@
-//! Versions of a definition: the schema, the subresources and the columns of each, or of all.
+//! Versions of a definition: schema, subresources and columns, of each version or shared by all.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::validate::faults::{Faults, json};
 use crate::validate::field::Field;
 use watchkeeper_core::is_printable;
 
-/// What a version says that may be the same for all.
+/// A field of a version that may be the same for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shared {
     Schema,
@@ -18,7 +18,7 @@ pub(super) enum Shared {
 }
 
 impl Shared {
-    /// How a version calls it, and how the real server does where it is the same for all.
+    /// Returns its name in a version, and its name in kube-apiserver's internal type where all versions share it.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Schema => ("schema", "spec.validation"),
@@ -29,10 +29,10 @@ impl Shared {
     }
 }
 
-/// How many fields of a kind can be selected by.
+/// The maximum number of selectable fields.
 const SELECTABLE: usize = 8;
 
-/// Fields of a schema that may stand at its root when the status is written apart.
+/// Keywords allowed at the root of a schema with a status subresource.
 const AT_ROOT: [&str; 22] = [
     "Description",
     "Type",
@@ -73,7 +73,7 @@ impl<'a> Subject<'a> {
         self.spec.clone()
     }
 
-    /// Whether all versions say the same, or nothing at all.
+    /// Returns whether all versions have the same value, or none.
     fn is_shared(&self, what: Shared) -> bool {
         let (name, _) = what.names();
         let Some(first) = self.versions.first() else { return false };
@@ -85,20 +85,20 @@ impl<'a> Subject<'a> {
         self.versions.iter().all(is_same)
     }
 
-    /// What all versions say, where they say the same.
+    /// Returns the value that all versions share.
     pub(super) fn shared(&self, what: Shared) -> Option<Field<'a>> {
         let (name, path) = what.names();
         let first = self.versions.first()?.child(name);
         (self.is_shared(what) && first.is_set()).then(|| Field::at(path, first.value()))
     }
 
-    /// What a version says that not all say.
+    /// Returns the value of a version if it is not shared.
     fn own(&self, version: &Field<'a>, what: Shared) -> Option<Field<'a>> {
         let (name, _) = what.names();
         Some(version.child(name)).filter(|it| it.is_set() && !self.is_shared(what))
     }
 
-    /// The versions as Go shows them.
+    /// Formats the versions as Go does.
     pub(super) fn shown_versions(&self) -> String {
         let hidden = Hidden {
             schema: self.is_shared(Shared::Schema),
@@ -114,19 +114,20 @@ impl<'a> Subject<'a> {
         format!("[{}]", shown.join(","))
     }
 
-    /// Whether a schema has a default anywhere.
+    /// Returns whether any schema has a default.
     pub(super) fn has_defaults(&self) -> bool {
         self.versions
             .iter()
             .any(|version| has_default(version.child("schema").child("openAPIV3Schema").value()))
     }
 
-    /// A version, without what all say.
+    /// Checks a version, except for shared fields.
     pub(super) fn check_version(&self, version: &Field<'a>, faults: &mut Faults) {
         deprecation(version, faults);
-        let has_status = match self.is_shared(Shared::Subresources) {
-            true => self.shared(Shared::Subresources),
-            false => Some(version.child("subresources")),
+        let has_status = if self.is_shared(Shared::Subresources) {
+            self.shared(Shared::Subresources)
+        } else {
+            Some(version.child("subresources"))
         };
         let has_status = has_status.is_some_and(|it| it.child("status").is_set());
         let schema = self.own(version, Shared::Schema);
@@ -151,7 +152,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// What all versions say.
+    /// Checks the shared fields.
     pub(super) fn check_shared(&self, faults: &mut Faults) {
         let has_status =
             self.versions.iter().any(|version| version.child("subresources").child("status").is_set());

@@ -1,4 +1,4 @@
-//! Classes of characters: `[a-z]`, `[[:alpha:]]`, `\d` and `\p{Greek}`.
+//! Character classes: `[a-z]`, `[[:alpha:]]`, `\d` and `\p{Greek}`.
 
 use regex::Regex;
 
@@ -100,7 +100,7 @@ impl Translator<'_> {
         }
     }
 
-    /// `[:alpha:]`, and whether it was one.
+    /// Reads `[:alpha:]`; returns whether it was one.
     fn named_class(&mut self, from: usize) -> Result<bool, String> {
         const NAMES: [&str; 14] = [
             "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
@@ -121,7 +121,7 @@ impl Translator<'_> {
     }
 }
 
-/// What `\d` and its like stand for, and whether for all but that.
+/// Returns the class that `\d` and the like stand for, and whether it is negated.
 pub(super) fn perl(c: char) -> Option<(bool, &'static str)> {
     let set = match c.to_ascii_lowercase() {
         'd' => DIGIT,

@@ -1,10 +1,11 @@
 //! Patterns: regular expressions as Go reads them.
 //!
-//! From: the `pattern` of a schema, in the syntax of RE2.
-//! To:   one that the [`regex`] crate runs, in linear time as Go does.
+//! Input: the `pattern` of a schema, in RE2 syntax.
+//! Output: a pattern for the [`regex`] crate, which runs in linear time like Go's.
 //!
-//! - R1: what Go refuses is refused, with Go's text; what Go takes means the same here. The two differ in what
-//!   `\d`, `\w`, `\s` and `\b` are (ASCII in Go), in what a class may hold, and in which braces are plain text.
+//! Invariants:
+//! - `pattern.R1`: what Go refuses is refused, with Go's message; what Go accepts means the same here. The two differ in
+//!   `\d`, `\w`, `\s` and `\b` (ASCII in Go), in the syntax of classes, and in which braces are literal.
 
 mod class;
 
@@ -15,10 +16,10 @@ use regex::Regex;
 
 use class::perl;
 
-/// How often a pattern may ask for something at most, as in Go.
+/// The maximum repetition count, as in Go.
 const REPEATS: u32 = 1000;
 
-/// A compiled pattern, and how it was written.
+/// A compiled pattern, and its source.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     text: String,
@@ -29,23 +30,23 @@ impl Pattern {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// The text of Go's error.
+    /// Go's error message.
     pub(super) fn compile(text: &str) -> Result<Self, String> {
         let translated =
             Translator::new(text).run().map_err(|error| format!("error parsing regexp: {error}"))?;
         match Regex::new(&translated) {
             Ok(regex) => Ok(Self { text: text.to_owned(), regex }),
-            // R1: what is left to refuse here is its size, and names of classes that only Go knows.
+            // pattern.R1: what is left to refuse is its size, and class names that only Go knows.
             Err(_) => Err(format!("error parsing regexp: expression too large: `{text}`")),
         }
     }
 
-    /// As it was written.
+    /// Returns its source.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is found anywhere in a text.
+    /// Returns whether it matches anywhere in a string.
     pub(super) fn is_in(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
@@ -55,18 +56,18 @@ struct Translator<'p> {
     pattern: &'p str,
     rest: Peekable<CharIndices<'p>>,
     out: String,
-    /// How many groups are open.
+    /// The number of open groups.
     open: usize,
 }
 
-/// What stands before a place in a pattern.
+/// What precedes the current position.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
-    /// Nothing that could be repeated.
+    /// Nothing that can be repeated.
     Nothing,
-    /// Something that can be.
+    /// Something that can be repeated.
     Atom,
-    /// Something that is, since this place.
+    /// A repetition that begins at this position.
     Repeat(usize),
 }
 
@@ -163,7 +164,7 @@ impl<'p> Translator<'p> {
         Ok(Before::Repeat(at))
     }
 
-    /// What follows a brace, where it says how often: `{2}`, `{2,}`, `{2,3}`.
+    /// Reads the rest of `{2}`, `{2,}` or `{2,3}`; `None` if the brace is literal.
     fn counts(&mut self) -> Result<Option<String>, String> {
         let start = self.at();
         let Some(end) = self.pattern[start..].find('}') else { return Ok(None) };
@@ -217,7 +218,7 @@ impl<'p> Translator<'p> {
                     if c == ')' {
                         self.open -= 1;
                         if !has_flag {
-                            // `(?)` sets nothing, and Rust does not take it.
+                            // `(?)` sets nothing, and the regex crate refuses it.
                             self.out.truncate(self.out.len() - 2);
                             return Ok(());
                         }
@@ -246,7 +247,7 @@ impl<'p> Translator<'p> {
         while self.at() <= start + end {
             self.rest.next();
         }
-        self.out.push(':'); // nobody asks for it by its name
+        self.out.push(':'); // names of groups are not used
         Ok(())
     }
 
@@ -280,7 +281,7 @@ impl<'p> Translator<'p> {
         Ok(Before::Atom)
     }
 
-    /// `\Q...\E`, within which everything is plain text.
+    /// Reads `\Q...\E`, within which everything is literal.
     fn quoted(&mut self, mut before: Before) -> Before {
         while let Some((_, c)) = self.rest.next() {
             if c == '\\' && self.takes('E') {
@@ -292,7 +293,7 @@ impl<'p> Translator<'p> {
         before
     }
 
-    /// One character after a backslash.
+    /// Reads an escape that stands for one character.
     fn escaped(&mut self, at: usize) -> Result<char, String> {
         let Some((_, c)) = self.rest.next() else {
             return Err("trailing backslash at end of expression: ``".to_owned());
@@ -358,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_text_in_go_is_plain_text_here() {
+    fn literals_in_go_are_literals_here() {
         assert!(is_match("^a{,3}$", "a{,3}") && is_match("^a{x}$", "a{x}") && is_match("^{}$", "{}"));
         assert!(is_match("^[a&&b]+$", "&ab") && is_match("^[[a]$", "[") && is_match("^[]a]+$", "]a"));
         assert!(is_match(r"^\Qa.b*\E$", "a.b*") && is_match(r"^[a-c~~]+$", "~b"));
@@ -366,13 +367,13 @@ mod tests {
     }
 
     #[test]
-    fn classes_of_unicode_and_of_posix_are_known() {
+    fn unicode_and_posix_classes_are_supported() {
         assert!(is_match(r"^\p{Greek}+$", "αβ") && is_match(r"^\pL[\pN]$", "é1") && is_match(r"^\PL$", "1"));
         assert!(is_match("^[[:alpha:]_]+$", "ab_") && is_match("^[^[:digit:]]$", "x"));
     }
 
     #[test]
-    fn a_fault_is_told_as_go_tells_it() {
+    fn errors_have_gos_messages() {
         let cases = [
             ("[a", "missing closing ]: `[a`"),
             ("(a", "missing closing ): `(a`"),

@@ -1,5 +1,4 @@
-//! What a schema makes of an object. The words are held against the real server by
-//! `oracle/tests/custom_schemas.rs`.
+//! Pruning, defaulting and validation. `oracle/tests/custom_schemas.rs` compares the messages with kube-apiserver's.
 
 mod properties;
 
@@ -11,16 +10,16 @@ fn schema(spec: &Value) -> Schema {
     Schema::compile(&json!({"type": "object", "properties": {"spec": spec}})).unwrap()
 }
 
-fn said(causes: &[Cause]) -> Vec<String> {
+fn messages(causes: &[Cause]) -> Vec<String> {
     causes.iter().map(|cause| format!("{} {}: {}", cause.cause, cause.field, cause.message)).collect()
 }
 
 fn faults(spec: &Value, value: &Value) -> Vec<String> {
-    said(&schema(spec).validate(&json!({"spec": value})))
+    messages(&schema(spec).validate(&json!({"spec": value})))
 }
 
 #[test]
-fn unknown_fields_are_dropped_and_told_of_by_their_paths() {
+fn unknown_fields_are_dropped_and_their_paths_reported() {
     let schema = schema(&json!({"type": "object", "properties": {
         "a": {"type": "string"},
         "list": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "integer"}}}},
@@ -92,7 +91,7 @@ fn an_embedded_object_keeps_its_type_and_its_metadata() {
 }
 
 #[test]
-fn absent_fields_become_their_defaults_and_nulls_that_may_not_be_ones_too() {
+fn absent_fields_and_forbidden_nulls_become_defaults() {
     let schema = schema(&json!({"type": "object", "default": {}, "properties": {
         "a": {"type": "string", "default": "x"},
         "b": {"type": "string", "nullable": true, "default": "x"},
@@ -140,7 +139,7 @@ fn a_value_of_another_type_is_refused_with_its_type() {
 }
 
 #[test]
-fn bounds_are_told_as_go_prints_them() {
+fn bounds_are_printed_as_go_prints_them() {
     let spec = json!({"type": "object", "required": ["r"], "maxProperties": 3, "properties": {
         "f": {"type": "number", "minimum": 0.5, "exclusiveMinimum": true},
         "i": {"type": "integer", "maximum": 10, "multipleOf": 2},
@@ -172,7 +171,7 @@ fn bounds_are_told_as_go_prints_them() {
 }
 
 #[test]
-fn of_several_schemas_the_closest_is_told_of() {
+fn of_several_alternatives_the_closest_is_reported() {
     let spec = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "oneOf": [
         {"required": ["a"]}, {"required": ["b"], "properties": {"b": {"pattern": "^x"}}},
     ]});
@@ -199,7 +198,7 @@ fn of_several_schemas_the_closest_is_told_of() {
 }
 
 #[test]
-fn nothing_is_twice_in_a_set_or_under_one_key_of_a_map() {
+fn items_of_sets_and_keys_of_maps_are_unique() {
     let spec = json!({"type": "object", "properties": {
         "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
         "map": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
@@ -212,11 +211,11 @@ fn nothing_is_twice_in_a_set_or_under_one_key_of_a_map() {
     ];
     assert_eq!(faults(&spec, &value), refused);
     let object = json!({"spec": value});
-    assert_eq!(schema(&spec).validate_update(&object, &object), []); // what was there may stay
+    assert_eq!(schema(&spec).validate_update(&object, &object), []); // unchanged faults are tolerated
 }
 
 #[test]
-fn what_was_wrong_before_may_stay_where_it_is() {
+fn unchanged_faults_are_tolerated() {
     let schema = schema(&json!({"type": "object", "properties": {
         "a": {"type": "string", "maxLength": 1},
         "b": {"type": "string", "maxLength": 1},
@@ -226,7 +225,7 @@ fn what_was_wrong_before_may_stay_where_it_is() {
     let old = json!({"spec": {"a": "long", "l": [{"k": "x", "v": 1}]}});
     let new = json!({"spec": {"a": "long", "b": "long", "l": [{"k": "y", "v": 1}, {"k": "x", "v": 1}]}});
     assert_eq!(
-        said(&schema.validate_update(&new, &old)),
+        messages(&schema.validate_update(&new, &old)),
         [
             "FieldValueTooLong spec.b: Too long: may not be more than 1 byte",
             "FieldValueInvalid spec.l[0].v: Invalid value: 1: spec.l[0].v in body should be greater than or equal to 5",
@@ -237,7 +236,7 @@ fn what_was_wrong_before_may_stay_where_it_is() {
 }
 
 #[test]
-fn a_status_is_looked_at_alone() {
+fn a_status_update_validates_the_status_only() {
     let definition = json!({"type": "object", "properties": {
         "spec": {"type": "string", "maxLength": 1},
         "status": {"type": "object", "properties": {"n": {"type": "integer"}}},
@@ -245,7 +244,7 @@ fn a_status_is_looked_at_alone() {
     let schema = Schema::compile(&definition).unwrap();
     let object = json!({"spec": "long", "status": {"n": "x"}});
     assert_eq!(
-        said(&schema.validate_status_update(&object, &json!({}))),
+        messages(&schema.validate_status_update(&object, &json!({}))),
         [
             r#"FieldValueTypeInvalid status.n: Invalid value: "string": n in body must be of type integer: "string""#,
         ]
@@ -253,7 +252,7 @@ fn a_status_is_looked_at_alone() {
 }
 
 #[test]
-fn schemas_that_stand_too_deep_are_refused() {
+fn schemas_nested_too_deep_are_refused() {
     let mut deep = json!({"type": "string"});
     for _ in 0..MAX_SCHEMA_DEPTH {
         deep = json!({"type": "object", "properties": {"a": deep}});
@@ -263,15 +262,15 @@ fn schemas_that_stand_too_deep_are_refused() {
 }
 
 #[test]
-fn rules_that_are_not_evaluated_are_told_of_where_the_real_server_does_not_evaluate_them_either() {
+fn skipped_cel_rules_are_reported_where_kube_apiserver_reports_them() {
     let schema = schema(&json!({"type": "object", "properties": {
         "a": {"type": "integer", "maximum": 3, "x-kubernetes-validations": [{"rule": "self > 1"}]},
     }}));
     assert_eq!(schema.validate(&json!({"spec": {"a": 0}})), []);
     assert_eq!(schema.validate(&json!({"spec": {"a": 5}})).len(), 1);
-    let told = said(&schema.validate(&json!({"spec": {"a": "x"}})));
+    let reported = messages(&schema.validate(&json!({"spec": {"a": "x"}})));
     assert_eq!(
-        told[1],
+        reported[1],
         "FieldValueInvalid <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
     );
 }

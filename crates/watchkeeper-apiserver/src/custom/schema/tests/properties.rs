@@ -1,4 +1,4 @@
-//! What holds of all schemas and objects: S2, and that what is valid stays valid.
+//! Properties of all schemas and objects: `schema.S2`, and valid objects stay valid.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -30,7 +30,7 @@ fn fields(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<Stri
         .prop_map(|fields| fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-/// A schema. A default is one that the server takes: it is pruned and valid.
+/// Generates a schema whose defaults are pruned and valid.
 fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!({"type": "string", "maxLength": 1})),
