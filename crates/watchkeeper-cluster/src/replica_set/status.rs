@@ -36,7 +36,7 @@ pub(super) fn status(
     }
 }
 
-/// Returns the conditions. The first failure is kept until there is none.
+/// Returns the conditions. The first failure is kept until pods can be created or deleted again.
 fn conditions(set: &ReplicaSet, active: usize, failure: Option<&str>, now: Timestamp) -> Vec<Condition> {
     let mut conditions = set.status.conditions.clone();
     let has_failed = conditions.iter().any(|condition| condition.kind == FAILURE);

@@ -119,7 +119,7 @@ impl Deployment {
         self.spec.strategy.kind == "Recreate"
     }
 
-    /// Returns the progress deadline in seconds, or `None` if there is none.
+    /// Returns the progress deadline in seconds, or `None` if it is not set.
     pub(crate) fn progress_deadline(&self) -> Option<i32> {
         self.spec.progress_deadline_seconds.filter(|seconds| *seconds != i32::MAX)
     }

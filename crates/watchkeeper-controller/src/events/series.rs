@@ -174,7 +174,7 @@ impl SeriesEvent {
         }
     }
 
-    /// Returns the action, or the reason if there is none: the server requires one.
+    /// Returns the action, or the reason if it is not set: the server requires one.
     fn action(&self) -> &str {
         let Event { action, reason, .. } = &self.event;
         if action.is_empty() { reason } else { action }
