@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, GzBuilder};
 use serde_json::Value;
-use watchkeeper_apiserver::store::{Collection, DiskStore, Expect, HistoryLimits, Store as _, Unversioned};
+use watchkeeper_apiserver::store::{CollectionId, DiskStore, HistoryLimits, Precondition, Store as _, Unversioned};
 use watchkeeper_core::Encoded;
 use watchkeeper_fuzz::{kind_choice, put};
 use watchkeeper_wire::{Kind, protobuf, transcode};
@@ -68,11 +68,11 @@ fn log(objects: &[Object]) -> Outcome<Vec<u8>> {
     let values = objects.iter().filter_map(|object| Unversioned::from_json(&object.json).ok());
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(async {
-        let collection = Collection::from("example.com/objects");
+        let collection = CollectionId::from("example.com/objects");
         let mut last = None;
         for value in values.take(4) {
-            store.put(&collection, value.clone(), Expect::Absent).await?;
-            last = Some(store.put(&collection, value, Expect::Any).await?);
+            store.put(&collection, value.clone(), Precondition::Absent).await?;
+            last = Some(store.put(&collection, value, Precondition::Any).await?);
         }
         if let Some(last) = last {
             store.delete(&collection, last.key(), Some(last.modified())).await?;

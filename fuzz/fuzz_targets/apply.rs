@@ -16,7 +16,7 @@ use watchkeeper_apiserver::apply::FieldSet;
 use watchkeeper_apiserver::http::{PatchType, User, WriteOptions};
 use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::store::MemoryStore;
-use watchkeeper_apiserver::write::{Answer, Call, Writer, Written};
+use watchkeeper_apiserver::write::{ResponseBody, Call, Writer, WriteResponse};
 use watchkeeper_core::Status;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
@@ -78,9 +78,9 @@ fn check_set(body: &[u8]) {
 }
 
 /// The version of what was written, if it is stored, and whether it has managers.
-fn version(written: Result<Written, Status>) -> Result<Option<(String, bool)>, Status> {
-    match written?.answer {
-        Answer::Stored(stored) => {
+fn version(written: Result<WriteResponse, Status>) -> Result<Option<(String, bool)>, Status> {
+    match written?.body {
+        ResponseBody::Stored(stored) => {
             let object = stored.object();
             let value: Value = serde_json::from_slice(&object.encoded.body).expect("what is stored is JSON");
             let has_managers = value["metadata"].get("managedFields").is_some();

@@ -17,7 +17,7 @@ use watchkeeper_apiserver::http::{
 use watchkeeper_apiserver::print::Printer;
 use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::store::MemoryStore;
-use watchkeeper_apiserver::write::{Answer, Call, Writer};
+use watchkeeper_apiserver::write::{ResponseBody, Call, Writer};
 use watchkeeper_core::Timestamp;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
@@ -46,7 +46,7 @@ fuzz_target!(|data: &[u8]| {
         let namespace = resource.is_namespaced().then_some("default");
         let all = Call { resource, subresource: None, namespace, name: None, user: &user };
         let Ok(written) = writer.create(&all, decoded.value, &options).await else { return };
-        let Answer::Stored(stored) = written.answer else { return };
+        let ResponseBody::Stored(stored) = written.body else { return };
         let value: Value =
             serde_json::from_slice(&stored.object().encoded.body).expect("what is stored is JSON");
         let moment = Timestamp { seconds: 1_700_000_000, nanos: 0 };
@@ -55,7 +55,7 @@ fuzz_target!(|data: &[u8]| {
         let name = stored.object().head.key().name().to_owned();
         let one = Call { name: Some(&name), ..all };
         if let Ok(again) = writer.update(&one, value, &options).await
-            && let Answer::Stored(again) = again.answer
+            && let ResponseBody::Stored(again) = again.body
         {
             assert_eq!(again.object().head.version(), stored.object().head.version(), "of {kind:?}");
         }

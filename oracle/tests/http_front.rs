@@ -38,12 +38,12 @@ async fn said(kubeconfig: &Path, arguments: &[&str]) -> String {
 async fn kubectl_takes_the_kubeconfig_by_token_and_by_certificate() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::generate().unwrap();
-    let server = authority.vouch_for_server(&[]).unwrap();
+    let server = authority.sign_server(&[]).unwrap();
     let security = Security::Tls(authority.serve(&server).unwrap());
     let listener = Listener::bind(([127, 0, 0, 1], 0).into(), security).await.unwrap();
     let token = random_token().unwrap();
     let authenticator = Authenticator::default().token(&token, User::new("admin", [MASTERS]));
-    let certificate = authority.vouch_for_client("jane", &[MASTERS]).unwrap();
+    let certificate = authority.sign_client("jane", &[MASTERS]).unwrap();
     let config = |credentials| Kubeconfig {
         server: listener.url(),
         authority: Some(authority.certificate().to_owned()),
@@ -57,7 +57,7 @@ async fn kubectl_takes_the_kubeconfig_by_token_and_by_certificate() {
     config(Credentials::Certificate(certificate)).write(&by_certificate).unwrap();
     config(Credentials::Token("wrong".to_owned())).write(&by_nothing).unwrap();
     let stop = CancellationToken::new();
-    let run = tokio::spawn(listener.run(Front::new(Whoami, authenticator), stop.clone()));
+    let run = tokio::spawn(listener.run(HandlerChain::new(Whoami, authenticator), stop.clone()));
 
     for (kubeconfig, name) in [(&by_token, "admin"), (&by_certificate, "jane")] {
         let version = said(kubeconfig, &["version"]).await;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use watchkeeper_apiserver::patch::{self, Form};
+use watchkeeper_apiserver::patch::{self, PatchFormat};
 use watchkeeper_oracle::Binaries;
 use watchkeeper_wire::schema;
 
@@ -77,9 +77,9 @@ fn ours(case: &Case) -> Result<(String, Result<Value, String>), Box<dyn std::err
             let message = schema.message(group, version, kind).ok_or("every kind is in the tables")?;
             patch::strategic(document, serde_json::from_slice(&case.patch)?, schema, message)
         }
-        "faults json" => patch::faults(Form::Json, &case.patch).map(lines),
-        "faults merge" => patch::faults(Form::Merge, &case.patch).map(lines),
-        "faults strategic" => patch::faults(Form::Strategic, &case.patch).map(lines),
+        "faults json" => patch::faults(PatchFormat::Json, &case.patch).map(lines),
+        "faults merge" => patch::faults(PatchFormat::Merge, &case.patch).map(lines),
+        "faults strategic" => patch::faults(PatchFormat::Strategic, &case.patch).map(lines),
         other => return Err(format!("unknown topic {other}").into()),
     };
     Ok(match made {

@@ -22,7 +22,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_apiserver::faults::FaultHandle;
 use watchkeeper_apiserver::store::{
-    Collection, Expect, RangeQuery, Revision, Store, Unversioned, WriteError,
+    CollectionId, Precondition, RangeQuery, Revision, Store, Unversioned, WriteError,
 };
 use watchkeeper_oracle::Binaries;
 use watchkeeper_testkit::{Fault, Requests, TestCluster, Verb};
@@ -40,7 +40,7 @@ const MIDWAY: u64 = 3000;
 /// A client that does not recover is waited for no longer.
 const LIMIT: Duration = Duration::from_secs(180);
 
-fn config_maps() -> Collection {
+fn config_maps() -> CollectionId {
     "configmaps".into()
 }
 
@@ -68,7 +68,7 @@ impl World {
         let (store, namespace) = (cluster.server().store().clone(), cluster.namespace().to_owned());
         for number in 0..OBJECTS {
             let value = config_map(&namespace, &name(number), 0);
-            store.put(&config_maps(), value, Expect::Absent).await.unwrap();
+            store.put(&config_maps(), value, Precondition::Absent).await.unwrap();
         }
         let stop = CancellationToken::new();
         let writer = tokio::spawn({
@@ -125,7 +125,7 @@ impl World {
     /// Writes an object that is not there yet, and returns its version: who holds it follows.
     async fn mark(&self, name: &str) -> String {
         let marker = config_map(self.cluster.namespace(), name, 0);
-        let stored = self.cluster.server().store().put(&config_maps(), marker, Expect::Absent).await;
+        let stored = self.cluster.server().store().put(&config_maps(), marker, Precondition::Absent).await;
         stored.unwrap().modified().to_string()
     }
 
@@ -161,7 +161,7 @@ async fn write(store: &dyn Store, namespace: &str, turn: &mut u64) {
             let value = config_map(namespace, &name(random % NAMES), *turn);
             let outcome = match (random >> 32) % 4 {
                 0 => store.delete(&config_maps(), value.key(), None).await,
-                _ => store.put(&config_maps(), value, Expect::Any).await,
+                _ => store.put(&config_maps(), value, Precondition::Any).await,
             };
             match outcome {
                 Ok(_) | Err(WriteError::Conflict { .. }) => {} // there was nothing to delete
@@ -243,7 +243,7 @@ async fn client_go() {
 /// A reflector of kube-rs, which ends when it holds the last object.
 struct Reflecting {
     reader: reflector::Store<ConfigMap>,
-    /// Told of every event, once it can be read.
+    /// ChangeType of every event, once it can be read.
     changed: Arc<Notify>,
     last: watch::Sender<Option<String>>,
     task: JoinHandle<Reflected>,

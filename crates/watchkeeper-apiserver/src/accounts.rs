@@ -5,17 +5,17 @@ use std::sync::Arc;
 use watchkeeper_core::ObjectKey;
 
 use crate::http::{AccountFuture, Accounts, ExistingAccount};
-use crate::store::{Collection, Store};
+use crate::store::{CollectionId, Store};
 
 /// Looks up service accounts in a store.
 pub(crate) struct StoredAccounts {
     store: Arc<dyn Store>,
-    collection: Collection,
+    collection: CollectionId,
 }
 
 impl StoredAccounts {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, collection: Collection::from("serviceaccounts") }
+        Self { store, collection: CollectionId::from("serviceaccounts") }
     }
 }
 

@@ -26,7 +26,7 @@ use watchkeeper_core::ObjectKey;
 
 use crate::http::parse_duration;
 use crate::store::{
-    BoxWatch, Collection, Event, RangeQuery, Revision, Store, Stored, WatchQuery, WriteError,
+    BoxWatch, CollectionId, Event, RangeQuery, Revision, Store, Stored, WatchQuery, WriteError,
 };
 
 /// The default time to live of an event after its last write.
@@ -72,7 +72,7 @@ pub(crate) async fn expire_events(store: Arc<dyn Store>, ttl: Duration, stop: Ca
 
 struct Expiry {
     store: Arc<dyn Store>,
-    collection: Collection,
+    collection: CollectionId,
     ttl: Duration,
     /// See `expiry.E1`.
     due: BTreeMap<Revision, (Instant, ObjectKey)>,
@@ -157,7 +157,7 @@ impl Expiry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Expect, HistoryLimits, MemoryStore, Unversioned};
+    use crate::store::{HistoryLimits, MemoryStore, Precondition, Unversioned};
 
     const TTL: Duration = Duration::from_secs(60);
     const SECOND: Duration = Duration::from_secs(1);
@@ -181,7 +181,7 @@ mod tests {
         async fn write(&self, collection: &str, name: &str, note: &str) {
             let body = format!(r#"{{"metadata":{{"name":"{name}","namespace":"n"}},"message":"{note}"}}"#);
             let value = Unversioned::from_json(body.as_bytes()).unwrap();
-            self.store.put(&collection.into(), value, Expect::Any).await.unwrap();
+            self.store.put(&collection.into(), value, Precondition::Any).await.unwrap();
         }
 
         async fn names(&self, collection: &str) -> Vec<String> {
@@ -283,7 +283,7 @@ mod tests {
         let put = async |name: String| {
             let body = format!(r#"{{"metadata":{{"name":"{name}","namespace":"n"}}}}"#);
             let value = Unversioned::from_json(body.as_bytes()).unwrap();
-            store.put(&EVENTS.into(), value, Expect::Any).await.unwrap();
+            store.put(&EVENTS.into(), value, Precondition::Any).await.unwrap();
         };
         for number in 0..100_000 {
             put(format!("e{number}")).await;

@@ -7,7 +7,7 @@ use watchkeeper_core::Timestamp;
 
 use crate::http::{machine, random_uid};
 use crate::server::StartError;
-use crate::store::{Collection, Expect, Store, Stored, Unversioned, WriteError};
+use crate::store::{CollectionId, Precondition, Store, Stored, Unversioned, WriteError};
 
 const ENDPOINTS: &str = "endpoints";
 const ENDPOINT_SLICES: &str = "discovery.k8s.io/endpointslices";
@@ -31,7 +31,7 @@ pub(crate) async fn create(store: &dyn Store, address: SocketAddr) -> Result<(),
         object["metadata"]["uid"] = random_uid()?.into();
         object["metadata"]["creationTimestamp"] = now.as_str().into();
         let value = Unversioned::from_json(object.to_string().as_bytes())?;
-        match store.put(&Collection::from(collection), value, Expect::Absent).await {
+        match store.put(&CollectionId::from(collection), value, Precondition::Absent).await {
             Ok(_) => {}
             Err(WriteError::Conflict { current: Some(stored) }) if collection == "services" => {
                 let target = [("/spec/ports/0/targetPort", port.into())];
@@ -76,7 +76,7 @@ async fn replace<P: AsRef<str>>(
         return Ok(());
     }
     let value = Unversioned::from_json(object.to_string().as_bytes())?;
-    match store.put(&Collection::from(collection), value, Expect::At(stored.modified())).await {
+    match store.put(&CollectionId::from(collection), value, Precondition::At(stored.modified())).await {
         Ok(_) | Err(WriteError::Conflict { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }

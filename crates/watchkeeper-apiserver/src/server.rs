@@ -16,14 +16,14 @@ use crate::expiry::{EVENT_TTL, expire_events};
 use crate::faults::{self, CompactError, Faults};
 use crate::http::{
     AlwaysAllow, Anonymous, Authenticator, Authority, Authorizer, CertificateError, ConnectionLimits,
-    Credentials, Front, Identity, Kubeconfig, ListenError, MASTERS, NoRandomness, RequestLimits, Security,
-    Socket, User, machine,
+    Credentials, HandlerChain, Identity, Kubeconfig, ListenError, MASTERS, NoRandomness, RequestLimits,
+    Security, Socket, User, machine,
 };
 use crate::keyring::Keyring;
 use crate::kubelet::Kubelets;
 use crate::registry::{self, SharedRegistry};
 use crate::store::disk::{DiskStore, OpenError, Recovery};
-use crate::store::{HistoryLimits, MemoryStore, NoPlace, Revision, Store, WriteError};
+use crate::store::{HistoryLimits, MemoryStore, Revision, Store, UnversionedError, WriteError};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_core::{Health, Status};
@@ -82,7 +82,7 @@ pub enum StartError {
     Definitions(Status),
     /// A bug: the initial objects are malformed.
     #[error("failed to encode the initial objects")]
-    Encode(#[from] NoPlace),
+    Encode(#[from] UnversionedError),
 }
 
 /// Configures and starts a server.
@@ -270,10 +270,12 @@ impl Builder {
         let api = api.faults(faults.clone(), self.fault_endpoint);
         let messages = api.messages().clone();
         tasks.spawn(every(FORGET_MESSAGES_EVERY, stop.clone(), move || messages.age()));
-        let front =
-            Front::new(api, authenticator).authorizer(self.authorizer).health(health).limits(self.requests);
+        let chain = HandlerChain::new(api, authenticator)
+            .authorizer(self.authorizer)
+            .health(health)
+            .limits(self.requests);
         let running = stop.clone();
-        tasks.spawn(async move { listener.run(front, running).await });
+        tasks.spawn(async move { listener.run(chain, running).await });
         Ok(ApiServer { address, url, token, ca_pem, store, recovery, registry, faults, stop, tasks })
     }
 }
@@ -398,8 +400,8 @@ fn secure(authority: &Authority, address: IpAddr) -> Result<(Security, Identity)
         address if address.is_unspecified() => machine::names(),
         address => vec![address.to_string()],
     };
-    let server = authority.vouch_for_server(&names)?;
-    let own = authority.vouch_for_client(KUBELET_CLIENT, &[MASTERS])?;
+    let server = authority.sign_server(&names)?;
+    let own = authority.sign_client(KUBELET_CLIENT, &[MASTERS])?;
     Ok((Security::Tls(authority.serve(&server)?), own))
 }
 

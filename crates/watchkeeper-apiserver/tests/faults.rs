@@ -394,7 +394,7 @@ async fn idle_watches_can_be_cut_ended_and_expired() {
     for protocol in PROTOCOLS {
         let mut client = Client::of(&server, protocol).await;
         let watch = Watching::open(&server, &mut client, "", "").await;
-        server.faults().watches_opened(&Requests::any(), 1).await;
+        server.faults().wait_for_watches(&Requests::any(), 1).await;
         assert_eq!(server.faults().open_watches(&Requests::any().user_agent("tester")), 1);
         assert_eq!(server.faults().cut_watches(&Requests::any()), 1);
         assert_eq!(watch.end().await.2, End::Broken);

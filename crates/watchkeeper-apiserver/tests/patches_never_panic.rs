@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
-use watchkeeper_apiserver::patch::{self, Form};
+use watchkeeper_apiserver::patch::{self, PatchFormat};
 use watchkeeper_wire::schema;
 
 /// Generates JSON with the names that are special in patches.
@@ -70,25 +70,25 @@ proptest! {
             let message = schema.message(group, "v1", kind).expect("it is built in");
             let _ = patch::strategic(document.clone(), body.clone(), schema, message);
         }
-        let _ = patch::faults(Form::Strategic, body.to_string().as_bytes());
+        let _ = patch::faults(PatchFormat::Strategic, body.to_string().as_bytes());
     }
 
     #[test]
     fn a_merge_patch(document in any_json(), body in any_json()) {
         let _ = patch::merge(document, body.clone());
-        let _ = patch::faults(Form::Merge, body.to_string().as_bytes());
+        let _ = patch::faults(PatchFormat::Merge, body.to_string().as_bytes());
     }
 
     #[test]
     fn a_json_patch(document in any_json(), operations in prop::collection::vec(any_operation(), 0..6)) {
         let body = Value::Array(operations).to_string();
         let _ = patch::json(document, body.as_bytes());
-        let _ = patch::faults(Form::Json, body.as_bytes());
+        let _ = patch::faults(PatchFormat::Json, body.as_bytes());
     }
 
     #[test]
     fn any_bytes(body in prop::collection::vec(any::<u8>(), 0..40)) {
         let _ = patch::json(Value::Object(Map::new()), &body);
-        let _ = patch::faults(Form::Merge, &body);
+        let _ = patch::faults(PatchFormat::Merge, &body);
     }
 }

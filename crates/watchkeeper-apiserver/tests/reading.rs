@@ -11,26 +11,26 @@ use watchkeeper_apiserver::http::{GetOptions, ListOptions, Query};
 use watchkeeper_apiserver::read::{ContinueToken, Page, Reader, Scope, Step, StoreSource, View, Watcher};
 use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::store::{
-    Collection, Expect, HistoryLimits, MemoryStore, Revision, Store, Unversioned,
+    CollectionId, HistoryLimits, MemoryStore, Precondition, Revision, Store, Unversioned,
 };
 use watchkeeper_core::{EventKind, ListRequest, ListWatch as _, ObjectKey, Status, WatchFrom, WatchRequest};
 
 struct World {
     store: Arc<MemoryStore>,
     reader: Reader,
-    collection: Collection,
+    collection: CollectionId,
 }
 
 impl World {
     fn new() -> Self {
         let store = Arc::new(MemoryStore::new(HistoryLimits::default()));
-        Self { reader: Reader::new(store.clone()), store, collection: Collection::from("pods") }
+        Self { reader: Reader::new(store.clone()), store, collection: CollectionId::from("pods") }
     }
 
     async fn put(&self, name: &str, labels: Value, node: &str) -> u64 {
         let body = json!({"metadata": {"name": name, "namespace": "n", "labels": labels}, "spec": {"nodeName": node}});
         let value = Unversioned::from_json(body.to_string().as_bytes()).unwrap();
-        self.store.put(&self.collection, value, Expect::Any).await.unwrap().modified().get()
+        self.store.put(&self.collection, value, Precondition::Any).await.unwrap().modified().get()
     }
 
     async fn delete(&self, name: &str) -> u64 {
@@ -87,10 +87,10 @@ async fn step(watcher: &mut Watcher) -> String {
         }
         Some(Step::Changes(changes)) => {
             let changes = changes.iter().map(|change| {
-                let stored = change.event.state(change.told.shown()).unwrap();
+                let stored = change.event.state(change.change_type.shown()).unwrap();
                 format!(
                     "{} {}@{}",
-                    EventKind::from(change.told),
+                    EventKind::from(change.change_type),
                     stored.key().name(),
                     stored.object().head.version()
                 )

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 use watchkeeper_apiserver::http::{ConnectionLimits, GZIP_BYTES, RequestLimits};
 use watchkeeper_apiserver::server::{ApiServer, Builder as ServerBuilder};
-use watchkeeper_apiserver::store::{Collection, Expect, Unversioned};
+use watchkeeper_apiserver::store::{CollectionId, Precondition, Unversioned};
 
 /// The maximum wait for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -48,7 +48,7 @@ async fn server(builder: ServerBuilder) -> ApiServer {
 async fn put(server: &ApiServer, name: &str, bytes: usize) {
     let body = json!({"metadata": {"name": name, "namespace": "n"}, "data": {"text": "x".repeat(bytes)}});
     let value = Unversioned::from_json(body.to_string().as_bytes()).unwrap();
-    server.store().put(&Collection::from("configmaps"), value, Expect::Any).await.unwrap();
+    server.store().put(&CollectionId::from("configmaps"), value, Precondition::Any).await.unwrap();
 }
 
 /// Opens an HTTP/2 connection with a stream window of `window` bytes.

@@ -2,12 +2,20 @@
 
 use std::time::Duration;
 
+use watchkeeper_core::Backoff;
+
 use crate::rest::RequestError;
 
 /// Maximum number of attempts.
 const MAX_ATTEMPTS: u32 = 5;
-/// Wait between attempts.
-const RETRY_DELAY: Duration = Duration::from_millis(10);
+/// Waits between attempts: about 10 ms each, as in client-go's `retry.DefaultRetry`.
+const BACKOFF: Backoff = Backoff {
+    base: Duration::from_millis(10),
+    factor: 1.0,
+    jitter: 0.1,
+    cap: Duration::from_millis(10),
+    steps: MAX_ATTEMPTS,
+};
 
 /// Runs `attempt` until it does not fail with a conflict, at most five times. It must read the object anew each time.
 /// (client-go: `retry.RetryOnConflict`.)
@@ -33,12 +41,12 @@ const RETRY_DELAY: Duration = Duration::from_millis(10);
 pub async fn retry_on_conflict<T>(
     mut attempt: impl AsyncFnMut() -> Result<T, RequestError>,
 ) -> Result<T, RequestError> {
-    let mut attempts = 1;
+    let (mut attempts, mut delays) = (1, BACKOFF.delays());
     loop {
         match attempt().await {
             Err(error) if error.is_conflict() && attempts < MAX_ATTEMPTS => attempts += 1,
             outcome => return outcome,
         }
-        tokio::time::sleep(RETRY_DELAY).await;
+        tokio::time::sleep(delays.next(fastrand::f64())).await;
     }
 }

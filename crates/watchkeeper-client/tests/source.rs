@@ -145,7 +145,7 @@ async fn interruptions_are_reported_as_such() {
     for _ in 0..50 {
         assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Added(_)))));
     }
-    faults.watches_opened(&Requests::any(), 1).await;
+    faults.wait_for_watches(&Requests::any(), 1).await;
     assert_eq!(faults.cut_watches(&Requests::any()), 1);
     world.create("default", "last", "x").await;
     let mut last = None;

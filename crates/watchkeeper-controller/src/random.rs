@@ -1,51 +1,31 @@
 //! Random numbers that need not be secret: jitter, and names.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-
-pub(crate) fn bits() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
+use watchkeeper_core::uuid_v4;
 
 /// Returns a number in `0.0..1.0`.
 pub(crate) fn jitter() -> f64 {
-    (bits() >> 11) as f64 / (1_u64 << 53) as f64
+    fastrand::f64()
 }
 
-/// A deterministic generator (splitmix64) seeded with a name (FNV-1a).
+/// A deterministic generator seeded with a name (FNV-1a).
 #[derive(Debug, Clone)]
-pub(crate) struct Jitter {
-    state: u64,
-}
+pub(crate) struct Jitter(fastrand::Rng);
 
 impl Jitter {
     pub(crate) fn of(name: &str) -> Self {
         let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        Self { state: name.bytes().fold(0xcbf2_9ce4_8422_2325, mix) }
+        Self(fastrand::Rng::with_seed(name.bytes().fold(0xcbf2_9ce4_8422_2325, mix)))
     }
 
     /// Returns the next number, in `0.0..1.0`.
     pub(crate) fn draw(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.f64()
     }
 }
 
 /// Returns a random (version 4) UUID, such as `123e4567-e89b-42d3-a456-426614174000`.
 pub(crate) fn uuid() -> String {
-    let (high, low) = (bits(), bits());
-    let version = (high & 0xffff_ffff_ffff_0fff) | 0x4000;
-    let variant = (low >> 2) | 0x8000_0000_0000_0000;
-    format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        version >> 32,
-        (version >> 16) & 0xffff,
-        version & 0xffff,
-        variant >> 48,
-        variant & 0xffff_ffff_ffff
-    )
+    uuid_v4(fastrand::u128(..).to_be_bytes())
 }
 
 #[cfg(test)]

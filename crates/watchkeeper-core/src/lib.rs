@@ -18,6 +18,7 @@
 //! | a source of objects | [`ListWatch`] |
 //! | health endpoints | [`Health`] |
 
+mod backoff;
 pub mod discovery;
 mod elapsed;
 mod encoded;
@@ -33,9 +34,12 @@ mod report;
 mod selector;
 mod status;
 mod timestamp;
+mod token_bucket;
+mod uuid;
 mod version;
 mod watch_event;
 
+pub use backoff::{Backoff, Delays};
 pub use elapsed::elapsed;
 pub use encoded::{Encoded, Encoding, Object};
 pub use head::{Head, HeadBuilder, Owner};
@@ -57,5 +61,7 @@ pub use selector::{
 };
 pub use status::{CauseType, Outcome, Status, StatusCause, StatusDetails, StatusReason, UnexpectedAnswer};
 pub use timestamp::{Timestamp, TimestampError};
+pub use token_bucket::TokenBucket;
+pub use uuid::uuid_v4;
 pub use version::{NotComparable, ResourceVersion};
 pub use watch_event::{Bookmark, EventKind, UnknownEventKind, WatchEvent};

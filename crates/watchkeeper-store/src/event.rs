@@ -31,7 +31,7 @@ enum Change {
 
 /// The state of the object that a watch event carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum EventState {
     /// The state after the change: ADDED and MODIFIED.
     Current,
     /// The state before the change, with the revision of the event: DELETED, either because the object is gone or
@@ -42,7 +42,7 @@ pub enum Shown {
 /// The type under which a watcher reports an event. The same change can be ADDED for one selector and MODIFIED for
 /// another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum ChangeType {
     /// ADDED.
     Added,
     /// MODIFIED.
@@ -51,22 +51,22 @@ pub enum Told {
     Deleted,
 }
 
-impl Told {
+impl ChangeType {
     /// Returns the state that an event of this type carries.
-    pub fn shown(self) -> Shown {
+    pub fn shown(self) -> EventState {
         match self {
-            Self::Added | Self::Modified => Shown::Current,
-            Self::Deleted => Shown::Departed,
+            Self::Added | Self::Modified => EventState::Current,
+            Self::Deleted => EventState::Departed,
         }
     }
 }
 
-impl From<Told> for EventKind {
-    fn from(told: Told) -> Self {
-        match told {
-            Told::Added => Self::Added,
-            Told::Modified => Self::Modified,
-            Told::Deleted => Self::Deleted,
+impl From<ChangeType> for EventKind {
+    fn from(change_type: ChangeType) -> Self {
+        match change_type {
+            ChangeType::Added => Self::Added,
+            ChangeType::Modified => Self::Modified,
+            ChangeType::Deleted => Self::Deleted,
         }
     }
 }
@@ -127,7 +127,7 @@ impl Event {
         }
     }
 
-    /// Returns the state before the change with the revision of this event (see [`Shown::Departed`]). Built on first
+    /// Returns the state before the change with the revision of this event (see [`EventState::Departed`]). Built on first
     /// use.
     pub fn departed(&self) -> Option<&Arc<Stored>> {
         let previous = self.previous()?;
@@ -135,10 +135,10 @@ impl Event {
     }
 
     /// Returns one of the two states of this event.
-    pub fn state(&self, shown: Shown) -> Option<&Arc<Stored>> {
+    pub fn state(&self, shown: EventState) -> Option<&Arc<Stored>> {
         match shown {
-            Shown::Current => self.current(),
-            Shown::Departed => self.departed(),
+            EventState::Current => self.current(),
+            EventState::Departed => self.departed(),
         }
     }
 
@@ -150,13 +150,13 @@ impl Event {
     /// Returns the error of `encode`; the next caller tries again.
     pub fn encoded<E>(
         &self,
-        told: Told,
+        change_type: ChangeType,
         encoding: Encoding,
         encode: impl FnOnce(&Stored) -> Result<Bytes, E>,
     ) -> Result<Option<Bytes>, E> {
-        let Some(stored) = self.state(told.shown()) else { return Ok(None) };
+        let Some(stored) = self.state(change_type.shown()) else { return Ok(None) };
         let hot = self.hot();
-        let slot = &hot.encodings[2 * told as usize + usize::from(encoding == Encoding::Protobuf)];
+        let slot = &hot.encodings[2 * change_type as usize + usize::from(encoding == Encoding::Protobuf)];
         if let Some(bytes) = slot.get() {
             return Ok(Some(bytes.clone()));
         }
@@ -217,30 +217,30 @@ mod tests {
     #[test]
     fn each_state_is_encoded_once_a_format_and_forgotten_when_the_event_is_cold() {
         let event = Event::put(Some(stored(7)), stored(9));
-        for told in [Told::Added, Told::Modified, Told::Deleted] {
+        for change_type in [ChangeType::Added, ChangeType::Modified, ChangeType::Deleted] {
             for encoding in [Encoding::Json, Encoding::Protobuf] {
-                let text = format!("{told:?} in {encoding}");
+                let text = format!("{change_type:?} in {encoding}");
                 let encode = |stored: &Stored| {
                     assert_eq!(stored.object().head.version(), &9.into());
                     Ok::<_, Infallible>(Bytes::from(text.clone()))
                 };
-                assert_eq!(event.encoded(told, encoding, encode), Ok(Some(Bytes::from(text.clone()))));
-                assert_eq!(event.encoded(told, encoding, never), Ok(Some(Bytes::from(text.clone()))));
+                assert_eq!(event.encoded(change_type, encoding, encode), Ok(Some(Bytes::from(text.clone()))));
+                assert_eq!(event.encoded(change_type, encoding, never), Ok(Some(Bytes::from(text.clone()))));
             }
         }
         assert_eq!(event.previous().unwrap().modified(), Revision::new(7));
         let cold = event.cooled().unwrap();
         assert_eq!((cold.revision(), cold.previous()), (event.revision(), event.previous()));
         assert!(cold.cooled().is_none());
-        assert_eq!(cold.encoded(Told::Added, Encoding::Json, |_| Err(())), Err(()));
+        assert_eq!(cold.encoded(ChangeType::Added, Encoding::Json, |_| Err(())), Err(()));
     }
 
     #[test]
     fn a_failed_encoding_is_retried_by_the_next_watcher() {
         let event = Event::put(None, stored(2));
-        assert_eq!(event.encoded(Told::Added, Encoding::Json, |_| Err("no")), Err("no"));
+        assert_eq!(event.encoded(ChangeType::Added, Encoding::Json, |_| Err("no")), Err("no"));
         assert_eq!(
-            event.encoded(Told::Added, Encoding::Json, |_| Ok::<_, ()>("yes".into())),
+            event.encoded(ChangeType::Added, Encoding::Json, |_| Ok::<_, ()>("yes".into())),
             Ok(Some("yes".into()))
         );
     }
@@ -249,8 +249,8 @@ mod tests {
     fn a_deletion_shows_the_last_state_under_its_own_revision_and_no_current_one() {
         let event = Event::delete(stored(7), Revision::new(12));
         assert_eq!(event.departed().unwrap().modified(), Revision::new(12));
-        assert_eq!(event.encoded(Told::Added, Encoding::Json, never), Ok(None));
+        assert_eq!(event.encoded(ChangeType::Added, Encoding::Json, never), Ok(None));
         let created = Event::put(None, stored(2));
-        assert_eq!(created.encoded(Told::Deleted, Encoding::Json, never), Ok(None));
+        assert_eq!(created.encoded(ChangeType::Deleted, Encoding::Json, never), Ok(None));
     }
 }

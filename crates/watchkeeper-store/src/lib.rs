@@ -15,7 +15,7 @@
 //! - `store.T4`: a watch yields every change in its scope after its start exactly once, in revision order, or ends
 //!   with an error.
 
-mod collection;
+mod collection_id;
 pub mod disk;
 mod error;
 mod event;
@@ -34,15 +34,15 @@ use std::sync::Arc;
 use futures_core::Stream;
 use watchkeeper_core::ObjectKey;
 
-pub use collection::Collection;
+pub use collection_id::CollectionId;
 pub use disk::DiskStore;
 pub use error::{ReadError, WatchError, WriteError};
-pub use event::{Event, Shown, Told};
+pub use event::{ChangeType, Event, EventState};
 pub use memory::{HistoryLimits, MemoryStore};
-pub use query::{Expect, Range, RangeQuery, WatchQuery};
+pub use query::{Precondition, Range, RangeQuery, WatchQuery};
 pub use revision::Revision;
 pub use stored::Stored;
-pub use unversioned::{NoPlace, Unversioned};
+pub use unversioned::{Unversioned, UnversionedError};
 
 /// The future returned by the methods of [`Store`].
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -58,7 +58,7 @@ pub trait Store: Send + Sync {
     /// Returns the newest state of one object.
     fn get<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         key: &'a ObjectKey,
     ) -> StoreFuture<'a, Result<Option<Arc<Stored>>, ReadError>>;
 
@@ -70,16 +70,16 @@ pub trait Store: Send + Sync {
     /// A write that changes nothing still gets a new revision: compare first, with [`Unversioned::is_same_as`].
     fn put<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         value: Unversioned,
-        expect: Expect,
+        expect: Precondition,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>>;
 
     /// Deletes an object if it exists and, if `at` is set, was last written at that revision. Returns its last state
     /// with the revision of the deletion.
     fn delete<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         key: &'a ObjectKey,
         at: Option<Revision>,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>>;

@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use super::{Collection, Revision, Stored};
+use super::{CollectionId, Revision, Stored};
 
 /// The precondition of a write: the state required under its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub enum Precondition {
     /// Nothing is stored: the write creates.
     Absent,
     /// The object was last written at this revision.
@@ -16,7 +16,7 @@ pub enum Expect {
     Any,
 }
 
-impl Expect {
+impl Precondition {
     /// Returns whether the stored state satisfies the precondition.
     pub(super) fn allows(self, existing: Option<&Stored>) -> bool {
         match (self, existing) {
@@ -31,7 +31,7 @@ impl Expect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeQuery {
     /// The collection.
-    pub collection: Collection,
+    pub collection: CollectionId,
     /// Only this namespace; `None` for all of the collection.
     pub namespace: Option<String>,
     /// The state at this revision; `None` for the newest.
@@ -45,7 +45,7 @@ pub struct RangeQuery {
 
 impl RangeQuery {
     /// Selects all objects of a collection in their newest state.
-    pub fn all(collection: Collection) -> Self {
+    pub fn all(collection: CollectionId) -> Self {
         Self { collection, namespace: None, at: None, start: None, limit: None }
     }
 }
@@ -65,7 +65,7 @@ pub struct Range {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchQuery {
     /// The collection.
-    pub collection: Collection,
+    pub collection: CollectionId,
     /// Only this namespace; `None` for all of the collection.
     pub namespace: Option<String>,
     /// Only changes after this revision, which may lie in the future.

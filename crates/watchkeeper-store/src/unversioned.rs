@@ -21,7 +21,7 @@ pub struct Unversioned {
 /// The reason that a body cannot carry a revision.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum NoPlace {
+pub enum UnversionedError {
     /// The body is not a Kubernetes object.
     #[error("invalid metadata in the object")]
     Malformed(#[from] Malformed),
@@ -38,11 +38,11 @@ impl Unversioned {
     /// string with its closing quote at `at`. The version of the head is ignored.
     ///
     /// # Errors
-    /// Returns [`NoPlace::NotEmptyString`] if `at` is not between two quotes.
-    pub fn new(head: Head, body: Vec<u8>, at: usize) -> Result<Self, NoPlace> {
+    /// Returns [`UnversionedError::NotEmptyString`] if `at` is not between two quotes.
+    pub fn new(head: Head, body: Vec<u8>, at: usize) -> Result<Self, UnversionedError> {
         match at.checked_sub(1).and_then(|open| body.get(open..=at)) {
             Some(br#""""#) => Ok(Self { head, body, at }), // unversioned.U1
-            _ => Err(NoPlace::NotEmptyString { at }),
+            _ => Err(UnversionedError::NotEmptyString { at }),
         }
     }
 
@@ -50,10 +50,10 @@ impl Unversioned {
     /// it as the first member of the metadata. The head, annotations included, is read from the body.
     ///
     /// # Errors
-    /// Returns [`NoPlace::Malformed`] if the body is not a JSON object or its metadata cannot be read.
-    pub fn from_json(body: &[u8]) -> Result<Self, NoPlace> {
+    /// Returns [`UnversionedError::Malformed`] if the body is not a JSON object or its metadata cannot be read.
+    pub fn from_json(body: &[u8]) -> Result<Self, UnversionedError> {
         let head = json::read_head(body, Annotations::Keep, &mut HeadBuilder::default())?;
-        let place = version_value(body).ok_or(NoPlace::NotEmptyString { at: body.len() })?;
+        let place = version_value(body).ok_or(UnversionedError::NotEmptyString { at: body.len() })?;
         let (before, after) = (&body[..place.value.start], &body[place.value.end..]);
         let parts = [before, place.prefix.as_bytes(), br#""""#, place.suffix.as_bytes(), after];
         let at = before.len() + place.prefix.len() + 1;
@@ -126,7 +126,10 @@ mod tests {
         for body in
             ["", "[]", "{}", r#"{"metadata":null}"#, r#"{"metadata":{"name":1}}"#, r#"{"metadata":{}"#]
         {
-            assert!(matches!(Unversioned::from_json(body.as_bytes()), Err(NoPlace::Malformed(_))), "{body}");
+            assert!(
+                matches!(Unversioned::from_json(body.as_bytes()), Err(UnversionedError::Malformed(_))),
+                "{body}"
+            );
         }
     }
 

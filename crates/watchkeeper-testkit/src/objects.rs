@@ -4,8 +4,8 @@ use serde_json::Value;
 use watchkeeper_apiserver::http::{FieldValidation, MASTERS, MediaType, User, WriteOptions, decode_object};
 use watchkeeper_apiserver::registry::{self, Resource};
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_apiserver::store::{Collection, Stored};
-use watchkeeper_apiserver::write::{Answer, Call, Writer};
+use watchkeeper_apiserver::store::{CollectionId, Stored};
+use watchkeeper_apiserver::write::{Call, ResponseBody, Writer};
 use watchkeeper_core::{ObjectKey, Status};
 
 use crate::TestCluster;
@@ -55,10 +55,10 @@ impl<'a> Objects<'a> {
         let call = Call { resource, subresource: None, namespace, name: None, user: &user };
         let options = WriteOptions { field_validation: validation, ..Default::default() };
         let writer = Writer::new(self.server.store().clone());
-        match writer.create(&call, decoded.value, &options).await?.answer {
-            Answer::Stored(stored) => shown(resource, &stored),
-            Answer::Value(value) => Ok(value),
-            Answer::Status(_) => Err(Status::internal_error("a create has no such answer")),
+        match writer.create(&call, decoded.value, &options).await?.body {
+            ResponseBody::Stored(stored) => shown(resource, &stored),
+            ResponseBody::Value(value) => Ok(value),
+            ResponseBody::Status(_) => Err(Status::internal_error("a create does not return a status")),
         }
     }
 
@@ -75,7 +75,7 @@ impl<'a> Objects<'a> {
             true => ObjectKey::namespaced(namespace, name),
             false => ObjectKey::cluster(name),
         };
-        let found = self.server.store().get(&Collection::from(storage), &key).await;
+        let found = self.server.store().get(&CollectionId::from(storage), &key).await;
         let found = found.map_err(Status::internal_error)?;
         found.map(|stored| shown(resource, &stored)).transpose()
     }

@@ -19,7 +19,9 @@
 //! | `etcd` | `etcd` | an etcd client, and informers over an etcd prefix |
 //!
 //! Features are additive and off by default; modules without one are always there. The [`prelude`] has the types that
-//! most programs need.
+//! most programs need. The [glossary] compares our names with client-go's and kube-rs's.
+//!
+//! [glossary]: https://github.com/watchkeeper/watchkeeper/blob/main/docs/glossary.md
 //!
 //! ```
 //! use watchkeeper::core::{HeadBuilder, LabelSelector};

@@ -45,7 +45,7 @@ impl Site {
 
     /// Starts everything with TLS, for those who bring a token.
     pub(crate) async fn guarded() -> Outcome<Self> {
-        let Identity { certificate, key, .. } = Authority::generate()?.vouch_for_server(&[])?;
+        let Identity { certificate, key, .. } = Authority::generate()?.sign_server(&[])?;
         Self::secured_by(Some(Tls::Pem { certificate, key: key.into() })).await
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::{AdmissionFuture, AdmissionPlugin, AdmissionRequest};
-use crate::store::{Collection, RangeQuery, Store};
+use crate::store::{CollectionId, RangeQuery, Store};
 use crate::write::{Draft, unavailable};
 
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
@@ -33,7 +33,7 @@ impl AdmissionPlugin for LimitRanger {
         Box::pin(async move {
             let Some(pod) = request.object.as_deref_mut() else { return Ok(()) };
             let namespace = request.namespace.map(str::to_owned);
-            let query = RangeQuery { namespace, ..RangeQuery::all(Collection::from("limitranges")) };
+            let query = RangeQuery { namespace, ..RangeQuery::all(CollectionId::from("limitranges")) };
             for stored in self.store.range(query).await.map_err(unavailable)?.items {
                 limit(pod, &Draft::of(&stored)?);
             }

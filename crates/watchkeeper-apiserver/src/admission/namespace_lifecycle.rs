@@ -6,7 +6,7 @@ use watchkeeper_core::{CauseType, GroupResource, ObjectKey, Status};
 
 use super::{AdmissionFuture, AdmissionPlugin, AdmissionRequest, Operation};
 use crate::rules::PROTECTED_NAMESPACES;
-use crate::store::{Collection, Store};
+use crate::store::{CollectionId, Store};
 use crate::write::{fault, unavailable};
 
 const NAMESPACES: &str = "namespaces";
@@ -25,7 +25,7 @@ impl NamespaceLifecycle {
         let namespace = request.namespace.filter(|_| request.resource.is_namespaced());
         let Some(namespace) = namespace else { return Ok(()) };
         let key = ObjectKey::cluster(namespace);
-        let stored = self.store.get(&Collection::from(NAMESPACES), &key).await.map_err(unavailable)?;
+        let stored = self.store.get(&CollectionId::from(NAMESPACES), &key).await.map_err(unavailable)?;
         let Some(stored) = stored else {
             let namespaces = GroupResource { group: String::new(), resource: NAMESPACES.to_owned() };
             return Err(Status::not_found(&namespaces, namespace));

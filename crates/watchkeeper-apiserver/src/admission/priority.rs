@@ -7,7 +7,7 @@ use watchkeeper_core::{ObjectKey, Status};
 
 use super::stored::all;
 use super::{AdmissionFuture, AdmissionPlugin, AdmissionRequest, Operation};
-use crate::store::{Collection, Store};
+use crate::store::{CollectionId, Store};
 use crate::write::{Draft, unavailable};
 
 const CLASSES: &str = "scheduling.k8s.io/priorityclasses";
@@ -61,7 +61,7 @@ impl Priority {
             None | Some("") => self.default_class().await?,
             Some(name) => {
                 let key = ObjectKey::cluster(name);
-                let found = self.store.get(&Collection::from(CLASSES), &key).await.map_err(unavailable)?;
+                let found = self.store.get(&CollectionId::from(CLASSES), &key).await.map_err(unavailable)?;
                 let missing = || request.forbid(format_args!("no PriorityClass with name {name} was found"));
                 Some(Draft::of(&*found.ok_or_else(missing)?)?)
             }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use watchkeeper_core::Status;
 
-use crate::store::{Collection, RangeQuery, Store, Stored};
+use crate::store::{CollectionId, RangeQuery, Store, Stored};
 use crate::write::{Draft, unavailable};
 
 /// Returns all objects of a collection, by name.
 pub(crate) async fn all(store: &dyn Store, collection: &'static str) -> Result<Vec<Arc<Stored>>, Status> {
-    let query = RangeQuery::all(Collection::from(collection));
+    let query = RangeQuery::all(CollectionId::from(collection));
     Ok(store.range(query).await.map_err(unavailable)?.items)
 }
 

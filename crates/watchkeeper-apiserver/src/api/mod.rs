@@ -1,6 +1,6 @@
 //! API: routes requests to readers, writers and documents.
 //!
-//! Input: the [`Front`](crate::http::Front), which has parsed and authenticated the request.
+//! Input: the [`HandlerChain`](crate::http::HandlerChain), which has parsed and authenticated the request.
 //! Output: [`read`](crate::read) and the [`Writer`], by resource and verb; discovery for non-resource paths.
 //!
 //! Errors are reported in kube-apiserver's order: the path, the resource, the verb, the name, the accepted encodings,

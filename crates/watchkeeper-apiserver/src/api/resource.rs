@@ -365,7 +365,7 @@ fn unsupported_protobuf() -> Status {
     Status::unsupported_media_type(&[MediaType::Json, MediaType::Yaml].map(MediaType::as_str))
 }
 
-/// Converts to the registry's verb; there is none for connections.
+/// Converts to the registry's verb; connections have no verb there.
 fn served(verb: Verb) -> Option<registry::Verb> {
     Some(match verb {
         Verb::Get => registry::Verb::Get,

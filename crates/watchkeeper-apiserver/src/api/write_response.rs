@@ -1,7 +1,7 @@
 //! Responses to writes, encoded as the client prefers.
 
 use crate::http::{Preferences, Response};
-use crate::write::{Answer, Written};
+use crate::write::{ResponseBody, WriteResponse};
 use http::StatusCode;
 use watchkeeper_core::Status;
 use watchkeeper_wire::Kind;
@@ -15,13 +15,13 @@ impl ResolvedRequest {
         &self,
         encoder: &Encoder,
         preferences: &Preferences,
-        written: Written,
+        written: WriteResponse,
         warnings: &[String],
     ) -> Result<Response, Status> {
         let code = StatusCode::from_u16(written.code).map_err(Status::internal_error)?;
-        let response = match written.answer {
-            Answer::Stored(stored) => encoder.object(code, &stored)?,
-            Answer::Value(value) => {
+        let response = match written.body {
+            ResponseBody::Stored(stored) => encoder.object(code, &stored)?,
+            ResponseBody::Value(value) => {
                 let own =
                     |name: &str| value.get(name).and_then(|it| it.as_str()).unwrap_or_default().to_owned();
                 let (api_version, kind) = (own("apiVersion"), own("kind"));
@@ -38,7 +38,7 @@ impl ResolvedRequest {
                 encoder.value(code, value, &kind)?
             }
             // The HTTP code is not in the status of a success.
-            Answer::Status(mut status) => {
+            ResponseBody::Status(mut status) => {
                 // The writer knows events only in the core group.
                 if let Some(details) = status.details.as_mut().filter(|_| self.scope.view == View::NewEvent) {
                     details.group = self.row.group.to_string();

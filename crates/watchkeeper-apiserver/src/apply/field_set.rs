@@ -183,10 +183,12 @@ impl FieldSet {
                 _ => None,
             });
             let rests: Vec<&[&str]> = rests.collect();
-            match rests.iter().any(|rest| rest.is_empty()) {
-                true => Some(node.clone()),
-                false if rests.is_empty() => None,
-                false => Some(Node { is_member: node.is_member, below: node.below.along(&rests) }),
+            if rests.iter().any(|rest| rest.is_empty()) {
+                Some(node.clone())
+            } else if rests.is_empty() {
+                None
+            } else {
+                Some(Node { is_member: node.is_member, below: node.below.along(&rests) })
             }
         })
     }

@@ -174,10 +174,11 @@ impl Managers {
     }
 
     pub(super) fn set(&mut self, manager: &Manager, owned: Owned) {
-        match owned.fields.is_empty() {
-            true => self.owned.remove(manager), // managers.G1
-            false => self.owned.insert(manager.clone(), owned),
-        };
+        if owned.fields.is_empty() {
+            self.owned.remove(manager); // managers.G1
+        } else {
+            self.owned.insert(manager.clone(), owned);
+        }
     }
 
     /// Merges the oldest updaters into one per version if there are too many.

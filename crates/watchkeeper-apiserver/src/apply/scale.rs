@@ -36,10 +36,8 @@ pub(crate) fn managers_of_object(
     let replicas = FieldSet::of_fields(&[path]);
     let mut after = Managers { owned: Default::default(), times: object.times.clone() };
     for (manager, owned) in object.owned.iter().filter(|(_, owned)| owned.api_version == api_version) {
-        let fields = match owns(owned, path) && !scale.owned.contains_key(manager) {
-            true => owned.fields.difference(&replicas), // another manager owns them now
-            false => owned.fields.clone(),
-        };
+        let has_lost_them = owns(owned, path) && !scale.owned.contains_key(manager);
+        let fields = if has_lost_them { owned.fields.difference(&replicas) } else { owned.fields.clone() };
         after.set(manager, Owned { fields, ..owned.clone() });
     }
     for (manager, owned) in &scale.owned {

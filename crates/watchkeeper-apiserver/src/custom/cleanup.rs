@@ -6,7 +6,7 @@ use watchkeeper_core::{ObjectKey, Status};
 
 use crate::http::{DeleteOptions, User};
 use crate::registry::Resource;
-use crate::store::{Collection, Expect, RangeQuery, Unversioned, WatchQuery, WriteError};
+use crate::store::{CollectionId, Precondition, RangeQuery, Unversioned, WatchQuery, WriteError};
 use crate::write::{Call, Writer};
 
 use super::definition::{CLEANUP, Condition};
@@ -34,7 +34,7 @@ pub(super) async fn clean_up(definitions: &Definitions, doomed: Doomed) -> Resul
 
 /// Deletes all objects of a resource, and returns once there are none.
 async fn delete_all(definitions: &Definitions, row: &Resource) -> Result<(), Status> {
-    let Some(collection) = row.storage.as_deref().map(Collection::from) else { return Ok(()) };
+    let Some(collection) = row.storage.as_deref().map(CollectionId::from) else { return Ok(()) };
     let store = definitions.store();
     let writer = Writer::new(store.clone());
     let user = User::default();
@@ -58,7 +58,7 @@ async fn change(
     condition: &Condition,
     release: bool,
 ) -> Result<bool, Status> {
-    let (store, collection) = (definitions.store(), Collection::from(COLLECTION));
+    let (store, collection) = (definitions.store(), CollectionId::from(COLLECTION));
     let key = ObjectKey::cluster(&doomed.name);
     loop {
         let Some(stored) = store.get(&collection, &key).await.map_err(unavailable)? else { return Ok(false) };
@@ -69,21 +69,20 @@ async fn change(
             return Ok(false);
         }
         set_condition(&mut value, condition, now());
-        let mut is_over = false;
+        let mut is_removed = false;
         if release && let Some(Value::Array(finalizers)) = value["metadata"].get_mut("finalizers") {
             finalizers.retain(|finalizer| finalizer != CLEANUP);
-            is_over = finalizers.is_empty();
+            is_removed = finalizers.is_empty();
         }
-        let outcome = match is_over {
-            true => store.delete(&collection, &key, Some(stored.modified())).await.map(|_| ()),
-            false => {
-                let body = value.to_string();
-                let value = Unversioned::from_json(body.as_bytes()).map_err(Status::internal_error)?;
-                store.put(&collection, value, Expect::At(stored.modified())).await.map(|_| ())
-            }
+        let outcome = if is_removed {
+            store.delete(&collection, &key, Some(stored.modified())).await.map(|_| ())
+        } else {
+            let body = value.to_string();
+            let value = Unversioned::from_json(body.as_bytes()).map_err(Status::internal_error)?;
+            store.put(&collection, value, Precondition::At(stored.modified())).await.map(|_| ())
         };
         match outcome {
-            Ok(()) => return Ok(!is_over),
+            Ok(()) => return Ok(!is_removed),
             Err(WriteError::Conflict { .. }) => {} // read it again
             Err(error) => return Err(unavailable(error)),
         }

@@ -18,7 +18,9 @@ use watchkeeper_core::{ObjectKey, Status};
 
 use crate::clock::now;
 use crate::registry::{Registry, Resource, SharedRegistry};
-use crate::store::{Collection, Expect, RangeQuery, Revision, Store, Unversioned, WatchQuery, WriteError};
+use crate::store::{
+    CollectionId, Precondition, RangeQuery, Revision, Store, Unversioned, WatchQuery, WriteError,
+};
 
 use super::cleanup::clean_up;
 use super::definition::{Definition, Names};
@@ -99,7 +101,7 @@ impl Definitions {
     /// Reads the definitions from the store.
     async fn read(&self, known: &mut BTreeMap<String, Known>) -> Result<(), Status> {
         let range =
-            self.store.range(RangeQuery::all(Collection::from(COLLECTION))).await.map_err(unavailable)?;
+            self.store.range(RangeQuery::all(CollectionId::from(COLLECTION))).await.map_err(unavailable)?;
         let mut before = std::mem::take(known);
         for stored in range.items {
             let name = stored.key().name().to_owned();
@@ -203,7 +205,7 @@ impl Definitions {
 
     /// Changes a definition unless it has changed since (`definitions.D1`).
     async fn edit(&self, name: &str, at: Revision, change: impl FnOnce(&mut Value)) -> Result<(), Status> {
-        let (collection, key) = (Collection::from(COLLECTION), ObjectKey::cluster(name));
+        let (collection, key) = (CollectionId::from(COLLECTION), ObjectKey::cluster(name));
         let Some(stored) = self.store.get(&collection, &key).await.map_err(unavailable)? else {
             return Ok(());
         };
@@ -214,7 +216,7 @@ impl Definitions {
             serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
         change(&mut value);
         let value = Unversioned::from_json(value.to_string().as_bytes()).map_err(Status::internal_error)?;
-        match self.store.put(&collection, value, Expect::At(at)).await {
+        match self.store.put(&collection, value, Precondition::At(at)).await {
             Ok(_) | Err(WriteError::Conflict { .. }) => Ok(()),
             Err(error) => Err(unavailable(error)),
         }
@@ -251,7 +253,7 @@ impl Definitions {
     /// Watches the store; returns when the watch fails or has expired.
     async fn follow(self: &Arc<Self>) -> Result<(), Status> {
         let after = self.store.current().await.map_err(unavailable)?;
-        let query = WatchQuery { collection: Collection::from(COLLECTION), namespace: None, after };
+        let query = WatchQuery { collection: CollectionId::from(COLLECTION), namespace: None, after };
         let mut watch = self.store.watch(query).await.map_err(unavailable)?;
         let (mut cleanups, mut in_work) = (JoinSet::new(), BTreeMap::new());
         loop {

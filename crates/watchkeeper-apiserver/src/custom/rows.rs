@@ -7,7 +7,7 @@ use watchkeeper_print::Columns;
 
 use crate::apply::DefinedTypes;
 use crate::registry::{
-    FieldForm, Fields, Refusal, Resource, Scope, SelectableField, Subresource, Text, Verb, Verbs,
+    FieldFormat, Fields, Refusal, Resource, Scope, SelectableField, Subresource, Text, Verb, Verbs,
 };
 use crate::rules::Rules;
 
@@ -72,7 +72,7 @@ fn row(definition: &Definition, version: &Version, kind: CustomKind) -> Resource
     }
     let own = version.selectable_fields.iter().map(|field| {
         let label = Text::Owned(field.json_path.trim_start_matches('.').to_owned());
-        SelectableField { paths: vec![label.clone()], label, form: FieldForm::Text }
+        SelectableField { paths: vec![label.clone()], label, format: FieldFormat::Text }
     });
     Resource {
         singular: names.singular.clone().into(),

@@ -5,7 +5,8 @@
 //! can have seen too old.
 
 use crate::store::{
-    Collection, Expect, NoPlace, ReadError, Revision, Store, Unversioned, WriteError as StoreWriteError,
+    CollectionId, Precondition, ReadError, Revision, Store, Unversioned, UnversionedError,
+    WriteError as StoreWriteError,
 };
 
 /// The reason that the store could not be compacted, or not completely.
@@ -20,7 +21,7 @@ pub enum CompactError {
     Compact(#[from] ReadError),
     /// A bug: the key is malformed.
     #[error("failed to encode the revision to compact to")]
-    Encode(#[from] NoPlace),
+    Encode(#[from] UnversionedError),
 }
 
 /// No resource is stored under this name.
@@ -29,7 +30,7 @@ const KEY: &[u8] = br#"{"metadata":{"name":"compact_rev_key"}}"#;
 
 pub(crate) async fn compact(store: &dyn Store) -> Result<Revision, CompactError> {
     let marker = Unversioned::from_json(KEY)?;
-    let written = store.put(&Collection::from(COLLECTION), marker, Expect::Any).await?;
+    let written = store.put(&CollectionId::from(COLLECTION), marker, Precondition::Any).await?;
     store.compact(written.modified()).await?;
     Ok(written.modified())
 }

@@ -83,7 +83,7 @@ impl Faults {
         FaultHandle { id, hits, rules: self.rules.clone() }
     }
 
-    /// Removes a rule; returns false if there is none with this ID.
+    /// Removes a rule; returns false if no rule has this ID.
     pub fn remove(&self, id: u64) -> bool {
         self.rules.remove(id)
     }
@@ -130,7 +130,7 @@ impl Faults {
     }
 
     /// Waits until at least this many watches are open. Cancel-safe.
-    pub async fn watches_opened(&self, which: &Requests, count: usize) {
+    pub async fn wait_for_watches(&self, which: &Requests, count: usize) {
         self.watches.opened(which, count).await;
     }
 

@@ -108,8 +108,7 @@ impl Authority {
     pub fn restore(kept: &Identity) -> Result<Self, CertificateError> {
         let issuer = Issuer::new(Self::params(), KeyPair::from_pem(&kept.key)?);
         let authority = Self { certificate: kept.certificate.clone(), issuer };
-        let vouched =
-            CertificateDer::from_pem_slice(authority.vouch_for_server(&[])?.certificate.as_bytes())?;
+        let vouched = CertificateDer::from_pem_slice(authority.sign_server(&[])?.certificate.as_bytes())?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let name = ServerName::from(IpAddr::V4(Ipv4Addr::LOCALHOST));
         WebPkiServerVerifier::builder_with_provider(Arc::new(authority.roots()?), provider)
@@ -148,7 +147,7 @@ impl Authority {
     ///
     /// # Errors
     /// Fails if one of them is neither a DNS name nor an address.
-    pub fn vouch_for_server(&self, names: &[String]) -> Result<Identity, CertificateError> {
+    pub fn sign_server(&self, names: &[String]) -> Result<Identity, CertificateError> {
         let all: Vec<String> =
             SERVER_NAMES.iter().map(|name| (*name).to_owned()).chain(names.iter().cloned()).collect();
         let mut params = CertificateParams::new(all)?; // detects which ones are addresses
@@ -164,7 +163,7 @@ impl Authority {
     ///
     /// # Errors
     /// Fails if there are more than [`CLIENT_GROUPS`], or if the system cannot provide random numbers.
-    pub fn vouch_for_client(&self, name: &str, groups: &[&str]) -> Result<Identity, CertificateError> {
+    pub fn sign_client(&self, name: &str, groups: &[&str]) -> Result<Identity, CertificateError> {
         let mut params = CertificateParams::default();
         // rcgen keeps one value per attribute type, but has two ways to spell this one.
         let types = [DnType::OrganizationName, DnType::CustomDnType(vec![2, 5, 4, 10])];
@@ -310,14 +309,14 @@ mod tests {
     #[test]
     fn a_client_certificate_carries_the_name_and_groups() {
         let authority = Authority::generate().unwrap();
-        let identity = authority.vouch_for_client("jane", &["dev", "ops"]).unwrap();
+        let identity = authority.sign_client("jane", &["dev", "ops"]).unwrap();
         let subject = Subject::read(&der(&identity)).unwrap();
         assert_eq!(
             (subject.common_name.as_str(), subject.organizations),
             ("jane", vec!["dev".into(), "ops".into()])
         );
         assert_eq!(subject.fingerprint.len(), 64);
-        assert!(authority.vouch_for_client("jane", &["a", "b", "c"]).is_err());
+        assert!(authority.sign_client("jane", &["a", "b", "c"]).is_err());
     }
 
     #[test]
@@ -325,7 +324,7 @@ mod tests {
         let (first, other) = (Authority::generate().unwrap(), Authority::generate().unwrap());
         let restored = Authority::restore(&first.identity()).unwrap();
         assert_eq!(restored.certificate(), first.certificate());
-        restored.serve(&restored.vouch_for_server(&[]).unwrap()).unwrap();
+        restored.serve(&restored.sign_server(&[]).unwrap()).unwrap();
         for (certificate, key) in [
             (first.certificate(), other.identity().key.as_str()),
             (other.certificate(), first.identity().key.as_str()),
@@ -340,7 +339,7 @@ mod tests {
     #[test]
     fn reading_a_subject_never_panics() {
         let authority = Authority::generate().unwrap();
-        let whole = der(&authority.vouch_for_client("jane", &["dev"]).unwrap());
+        let whole = der(&authority.sign_client("jane", &["dev"]).unwrap());
         for end in 0..whole.len() {
             let _ = Subject::read(&whole[..end]);
             let mut changed = whole.to_vec();
@@ -353,7 +352,7 @@ mod tests {
     fn a_server_certificate_has_the_given_names() {
         let authority = Authority::generate().unwrap();
         let names = ["example.com".to_owned(), "10.0.0.1".to_owned()];
-        let identity = authority.vouch_for_server(&names).unwrap();
+        let identity = authority.sign_server(&names).unwrap();
         let bytes = der(&identity);
         for name in [b"example.com".as_slice(), b"kubernetes.default.svc", &[10, 0, 0, 1], &[127, 0, 0, 1]] {
             assert!(bytes.windows(name.len()).any(|window| window == name), "{name:?}");
@@ -363,7 +362,7 @@ mod tests {
 
     #[test]
     fn debug_output_has_no_keys() {
-        let identity = Authority::generate().unwrap().vouch_for_client("x", &[]).unwrap();
+        let identity = Authority::generate().unwrap().sign_client("x", &[]).unwrap();
         assert!(!format!("{identity:?}").contains("PRIVATE"));
     }
 }

@@ -99,6 +99,6 @@ mod tests {
     fn the_names_of_this_machine_are_valid_in_a_certificate() {
         let names = names();
         assert!(names.len() <= NAMES);
-        crate::http::Authority::generate().unwrap().vouch_for_server(&names).unwrap();
+        crate::http::Authority::generate().unwrap().sign_server(&names).unwrap();
     }
 }

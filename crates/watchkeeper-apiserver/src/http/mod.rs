@@ -12,7 +12,7 @@
 //! | In which encoding? | [`Preferences`], matched against an [`Offer`] to get an [`Accepted`] |
 //! | With which body? | [`RequestBody`], [`decode_object`], [`decode_patch`] |
 //! | How to respond? | [`Response`], or a [`Status`](watchkeeper_core::Status) |
-//! | How to serve? | [`Authority`], [`Listener`], [`Front`], [`Kubeconfig`] |
+//! | How to serve? | [`Authority`], [`Listener`], [`HandlerChain`], [`Kubeconfig`] |
 //!
 //! ```no_run
 //! use tokio_util::sync::CancellationToken;
@@ -28,7 +28,7 @@
 //!
 //! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
 //! let authority = Authority::generate()?;
-//! let server = authority.vouch_for_server(&[])?;
+//! let server = authority.sign_server(&[])?;
 //! let listener = Listener::bind(([127, 0, 0, 1], 0).into(), Security::Tls(authority.serve(&server)?)).await?;
 //! let token = random_token()?;
 //! Kubeconfig {
@@ -39,7 +39,7 @@
 //! }
 //! .write("kubeconfig".as_ref())?;
 //! let authenticator = Authenticator::default().token(&token, User::new("admin", [MASTERS]));
-//! listener.run(Front::new(Nothing, authenticator), CancellationToken::new()).await;
+//! listener.run(HandlerChain::new(Nothing, authenticator), CancellationToken::new()).await;
 //! # Ok(())
 //! # }
 //! ```
@@ -50,11 +50,11 @@ pub mod authorize;
 pub mod body;
 pub mod certificates;
 pub mod decode;
-pub mod front;
 pub(crate) mod go_order;
 pub(crate) mod go_text;
 mod gzip;
 pub mod handler;
+pub mod handler_chain;
 mod health;
 mod hold;
 mod impersonate;
@@ -84,9 +84,9 @@ pub(crate) use decode::read_object;
 pub use decode::{
     Decoded, DecodedPatch, JSON_PATCH_OPERATIONS, decode_delete_options, decode_object, decode_patch,
 };
-pub use front::{Front, RequestLimits};
 pub(crate) use go_text::{parse_duration, parse_u64};
 pub use handler::{Handler, Request};
+pub use handler_chain::{HandlerChain, RequestLimits};
 pub(crate) use hold::hold;
 pub use kubeconfig::{Credentials, Kubeconfig};
 pub use negotiate::{

@@ -2,6 +2,7 @@
 
 use ring::digest;
 use ring::rand::{SecureRandom as _, SystemRandom};
+use watchkeeper_core::uuid_v4;
 
 /// The system cannot provide random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -31,11 +32,7 @@ pub fn random_token() -> Result<String, NoRandomness> {
 /// # Errors
 /// Fails if the system cannot provide random numbers.
 pub fn random_uid() -> Result<String, NoRandomness> {
-    let mut bytes = random::<16>()?;
-    bytes[6] = bytes[6] & 0x0f | 0x40; // version 4: all of it is random
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let text = hex(&bytes);
-    Ok(format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]))
+    random::<16>().map(uuid_v4)
 }
 
 pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {

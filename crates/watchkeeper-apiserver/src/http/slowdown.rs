@@ -1,6 +1,6 @@
 //! Slowdown: delays responses to wrong tokens, increasingly, per remote address.
 //!
-//! Input: the [handler chain](super::front), with every rejected token.
+//! Input: the [handler chain](super::handler_chain), with every rejected token.
 //! Output: the delay of the response. A valid token is never delayed, whatever else its address sends.
 //!
 //! Invariants:

@@ -34,7 +34,7 @@ pub use json::{MAX_COPY_BYTES, MAX_OPERATIONS, apply as json};
 pub use merge::apply as merge;
 pub use misfit::misfit;
 pub use strategic::apply as strategic;
-pub use strict::{Form, faults};
+pub use strict::{PatchFormat, faults};
 
 use serde_json::Value;
 

@@ -17,7 +17,7 @@ const MAX_FAULTS: usize = 100;
 
 /// The patch formats, by content type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum PatchFormat {
     /// `application/json-patch+json`; see [`json`](super::json()).
     Json,
     /// `application/merge-patch+json`; see [`merge`](super::merge()).
@@ -30,30 +30,30 @@ pub enum Form {
 /// with `fieldValidation=Ignore` the functions that apply patches refuse it.
 ///
 /// ```
-/// # use watchkeeper_apiserver::patch::{self, Form};
+/// # use watchkeeper_apiserver::patch::{self, PatchFormat};
 /// let body = br#"[{"op": "add", "path": "/a", "value": 1, "vlaue": 2}]"#;
-/// assert_eq!(patch::faults(Form::Json, body)?, [r#"json patch unknown field "[0].vlaue""#]);
+/// assert_eq!(patch::faults(PatchFormat::Json, body)?, [r#"json patch unknown field "[0].vlaue""#]);
 ///
-/// let refused = patch::faults(Form::Merge, b"[]").expect_err("a list is not a merge patch");
+/// let refused = patch::faults(PatchFormat::Merge, b"[]").expect_err("a list is not a merge patch");
 /// let text = "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}";
 /// assert_eq!(refused.to_string(), text);
 /// # Ok::<(), patch::PatchError>(())
 /// ```
-pub fn faults(form: Form, patch: &[u8]) -> Result<Vec<String>, PatchError> {
+pub fn faults(form: PatchFormat, patch: &[u8]) -> Result<Vec<String>, PatchError> {
     let mut faults = Faults { path: String::new(), found: Vec::new(), seen: HashSet::new() };
     let shape = match form {
-        Form::Json => Shape::Operations,
-        Form::Merge | Form::Strategic => Shape::Object,
+        PatchFormat::Json => Shape::Operations,
+        PatchFormat::Merge | PatchFormat::Strategic => Shape::Object,
     };
     let mut json = serde_json::Deserializer::from_slice(patch);
     let read = Walk { shape, faults: &mut faults }.deserialize(&mut json);
     let mismatch = read.and_then(|mismatch| json.end().map(|()| mismatch));
     match mismatch.map_err(|_| PatchError::BadRequest("invalid JSON patch".to_owned()))? {
         None => {}
-        Some(mismatch) if form == Form::Strategic => return Err(PatchError::BadRequest(mismatch)),
+        Some(mismatch) if form == PatchFormat::Strategic => return Err(PatchError::BadRequest(mismatch)),
         Some(mismatch) => return Err(PatchError::BadRequest(format!("error decoding patch: {mismatch}"))),
     }
-    let prefix = if form == Form::Json { "json patch " } else { "" };
+    let prefix = if form == PatchFormat::Json { "json patch " } else { "" };
     Ok(faults.found.into_iter().map(|fault| format!("{prefix}{fault}")).collect())
 }
 
@@ -215,7 +215,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
 mod tests {
     use super::*;
 
-    fn warnings_of(form: Form, patch: &str) -> Result<Vec<String>, String> {
+    fn warnings_of(form: PatchFormat, patch: &str) -> Result<Vec<String>, String> {
         faults(form, patch.as_bytes()).map_err(|error| format!("{}: {error}", error.code()))
     }
 
@@ -223,7 +223,7 @@ mod tests {
     fn duplicate_fields_are_reported_with_their_path() {
         let patch = r#"{"a": 1, "a": 2, "b": {"c": 1, "c": 2}, "d": [{}, {"e": 1, "e": 1}]}"#;
         let expected = [r#"duplicate field "a""#, r#"duplicate field "b.c""#, r#"duplicate field "d[1].e""#];
-        assert_eq!(warnings_of(Form::Strategic, patch), Ok(expected.map(str::to_owned).to_vec()));
+        assert_eq!(warnings_of(PatchFormat::Strategic, patch), Ok(expected.map(str::to_owned).to_vec()));
     }
 
     #[test]
@@ -235,24 +235,24 @@ mod tests {
             r#"json patch duplicate field "[0].value.a""#,
             r#"json patch unknown field "[1].Path""#,
         ];
-        assert_eq!(warnings_of(Form::Json, patch), Ok(expected.map(str::to_owned).to_vec()));
+        assert_eq!(warnings_of(PatchFormat::Json, patch), Ok(expected.map(str::to_owned).to_vec()));
     }
 
     #[test]
     fn a_patch_of_another_format_is_refused_by_its_first_mismatch() {
         let text = "400: error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp";
-        assert_eq!(warnings_of(Form::Json, "{}"), Err(text.to_owned()));
+        assert_eq!(warnings_of(PatchFormat::Json, "{}"), Err(text.to_owned()));
         let text = "400: error decoding patch: json: cannot unmarshal bool into Go struct field jsonPatchOp.path of type string";
-        assert_eq!(warnings_of(Form::Json, r#"[{"path": true, "op": 5}]"#), Err(text.to_owned()));
+        assert_eq!(warnings_of(PatchFormat::Json, r#"[{"path": true, "op": 5}]"#), Err(text.to_owned()));
         let text = "400: json: cannot unmarshal number into Go value of type map[string]interface {}";
-        assert_eq!(warnings_of(Form::Strategic, "5"), Err(text.to_owned()));
-        assert_eq!(warnings_of(Form::Merge, "{"), Err("400: invalid JSON patch".to_owned()));
-        assert_eq!(warnings_of(Form::Merge, "null"), Ok(Vec::new()));
+        assert_eq!(warnings_of(PatchFormat::Strategic, "5"), Err(text.to_owned()));
+        assert_eq!(warnings_of(PatchFormat::Merge, "{"), Err("400: invalid JSON patch".to_owned()));
+        assert_eq!(warnings_of(PatchFormat::Merge, "null"), Ok(Vec::new()));
     }
 
     #[test]
     fn unbounded_nesting_is_refused() {
         let patch = "[".repeat(100_000);
-        assert_eq!(warnings_of(Form::Json, &patch), Err("400: invalid JSON patch".to_owned()));
+        assert_eq!(warnings_of(PatchFormat::Json, &patch), Err("400: invalid JSON patch".to_owned()));
     }
 }

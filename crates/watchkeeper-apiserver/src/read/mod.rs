@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use crate::http::{AtVersion, GetOptions, ListOptions};
 use crate::registry::Resource;
-use crate::store::{Collection, ReadError, Revision, Store, Stored};
+use crate::store::{CollectionId, ReadError, Revision, Store, Stored};
 use tokio::time::timeout;
 use watchkeeper_core::{FieldSelector, ObjectKey, Status};
 
@@ -72,8 +72,8 @@ impl Scope {
     ///
     /// # Errors
     /// Returns 405 if objects of the resource are not stored.
-    pub fn collection(&self) -> Result<Collection, Status> {
-        let kept = self.resource.storage.as_deref().map(Collection::from);
+    pub fn collection(&self) -> Result<CollectionId, Status> {
+        let kept = self.resource.storage.as_deref().map(CollectionId::from);
         kept.ok_or_else(crate::http::method_not_allowed)
     }
 

@@ -5,7 +5,7 @@
 
 use crate::http::{ListOptions, Query};
 use crate::rules::metadata_alone;
-use crate::store::{Stored, Told};
+use crate::store::{ChangeType, Stored};
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use watchkeeper_core::{
@@ -134,11 +134,11 @@ impl StoreSource {
             Step::Changes(changes) => changes
                 .into_iter()
                 .filter_map(|change| {
-                    let object = shown(change.event.state(change.told.shown())?);
-                    Some(object.map(match change.told {
-                        Told::Added => WatchEvent::Added,
-                        Told::Modified => WatchEvent::Modified,
-                        Told::Deleted => WatchEvent::Deleted,
+                    let object = shown(change.event.state(change.change_type.shown())?);
+                    Some(object.map(match change.change_type {
+                        ChangeType::Added => WatchEvent::Added,
+                        ChangeType::Modified => WatchEvent::Modified,
+                        ChangeType::Deleted => WatchEvent::Deleted,
                     }))
                 })
                 .collect(),

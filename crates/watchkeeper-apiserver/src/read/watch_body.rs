@@ -126,9 +126,9 @@ impl Frames {
     fn change(&mut self, change: &WatchChange, out: &mut Vec<u8>) -> Result<(), Status> {
         if let Some(shared) = self.shared(change) {
             out.extend_from_slice(&shared?.unwrap_or_default());
-        } else if let Some(stored) = change.event.state(change.told.shown()) {
+        } else if let Some(stored) = change.event.state(change.change_type.shown()) {
             let object = self.object(stored)?;
-            self.frame(out, change.told.into(), &object);
+            self.frame(out, change.change_type.into(), &object);
         }
         Ok(())
     }
@@ -153,11 +153,11 @@ impl Frames {
 
     /// Returns the frame of an event that all watchers of this format share, if it can be shared (`watch_body.B1`).
     fn shared(&self, change: &WatchChange) -> Option<Result<Option<Bytes>, Status>> {
-        let WatchChange { told, event } = change;
+        let WatchChange { change_type, event } = change;
         (self.encoder.accepted.transform.is_none() && self.encoder.view == View::Own).then(|| {
-            event.encoded(*told, self.encoding(), |stored| {
+            event.encoded(*change_type, self.encoding(), |stored| {
                 let mut frame = Vec::new();
-                self.frame(&mut frame, (*told).into(), &self.encoder.bare(stored)?);
+                self.frame(&mut frame, (*change_type).into(), &self.encoder.bare(stored)?);
                 Ok(frame.into())
             })
         })

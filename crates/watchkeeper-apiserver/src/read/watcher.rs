@@ -10,14 +10,13 @@
 //! - `watcher.F3`: a failure is the last step. A watcher that falls behind the history fails like one that starts
 //!   too late; nothing waits for it.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::http::{AtVersion, ListOptions};
-use crate::store::{BoxWatch, Event, RangeQuery, Revision, Stored, Told, WatchError, WatchQuery};
+use crate::store::{BoxWatch, ChangeType, Event, RangeQuery, Revision, Stored, WatchError, WatchQuery};
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -41,7 +40,7 @@ const MAXIMUM: Duration = Duration::from_secs(365 * 24 * 3600);
 #[derive(Debug, Clone)]
 pub struct WatchChange {
     /// Added, modified or deleted.
-    pub told: Told,
+    pub change_type: ChangeType,
     /// The change, shared with all watches.
     pub event: Arc<Event>,
 }
@@ -89,7 +88,7 @@ impl Watcher {
     pub(super) async fn open(reader: &Reader, scope: &Scope, options: &ListOptions) -> Result<Self, Status> {
         let selection = Selection::new(scope, options)?;
         let lasts =
-            options.timeout.unwrap_or_else(|| MINIMUM + MINIMUM.mul_f64(random_fraction())).min(MAXIMUM);
+            options.timeout.unwrap_or_else(|| MINIMUM + MINIMUM.mul_f64(fastrand::f64())).min(MAXIMUM);
         let deadline = Instant::now() + lasts;
         let mut watcher = Self {
             selection,
@@ -197,13 +196,13 @@ impl Watcher {
     fn change(&self, event: Arc<Event>) -> Option<WatchChange> {
         let matches =
             |stored: Option<&Arc<Stored>>| stored.is_some_and(|stored| self.selection.matches(stored));
-        let told = match (matches(event.previous()), matches(event.current())) {
+        let change_type = match (matches(event.previous()), matches(event.current())) {
             (false, false) => return None,
-            (false, true) => Told::Added,
-            (true, true) => Told::Modified,
-            (true, false) => Told::Deleted,
+            (false, true) => ChangeType::Added,
+            (true, true) => ChangeType::Modified,
+            (true, false) => ChangeType::Deleted,
         };
-        Some(WatchChange { told, event })
+        Some(WatchChange { change_type, event })
     }
 
     /// Sets the alarm for the next bookmark, the last bookmark, or the end.
@@ -211,7 +210,7 @@ impl Watcher {
         let now = Instant::now();
         let mut at = self.deadline;
         if self.bookmarks {
-            let next = now + BOOKMARK_EVERY.mul_f64(1.0 - random_fraction() / 4.0);
+            let next = now + BOOKMARK_EVERY.mul_f64(1.0 - fastrand::f64() / 4.0);
             let last = self.deadline.checked_sub(LAST_BOOKMARK).filter(|last| *last > now);
             at = [Some(next), last].into_iter().flatten().filter(|it| *it < at).min().unwrap_or(at);
         }
@@ -227,10 +226,4 @@ fn watch_status(error: &WatchError) -> Status {
         }
         error => Status::internal_error(error),
     }
-}
-
-/// Returns a random number in [0, 1). It spreads load, and need not be unpredictable.
-fn random_fraction() -> f64 {
-    let bits = RandomState::new().build_hasher().finish() >> 32;
-    bits as f64 / (1u64 << 32) as f64
 }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! fields <group or -> <version> <plural> <wording>
-//! <label> <form> <path>...
+//! <label> <format> <path>...
 //! -metadata.namespace
 //! ```
 
@@ -36,14 +36,14 @@ pub struct SelectableField {
     /// Its name in a selector: `spec.nodeName`.
     pub label: Text,
     /// The format of its value.
-    pub form: FieldForm,
+    pub format: FieldFormat,
     /// Its paths in an object, of which the first with a value counts; empty if the value is always empty.
     pub paths: Vec<Text>,
 }
 
 /// The format of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FieldForm {
+pub enum FieldFormat {
     /// A string; empty if absent.
     Text,
     /// A number; `0` if absent.
@@ -157,9 +157,9 @@ impl SelectableField {
     pub fn value<'a>(&self, object: &'a Value) -> Cow<'a, str> {
         let mut values = self.paths.iter().map(|path| text(at(object, path)));
         let value = values.find(|value| !value.is_empty()).unwrap_or_default();
-        match self.form {
-            FieldForm::Int if value.is_empty() => Cow::Borrowed("0"),
-            FieldForm::Bool if value.is_empty() => Cow::Borrowed("false"),
+        match self.format {
+            FieldFormat::Int if value.is_empty() => Cow::Borrowed("0"),
+            FieldFormat::Bool if value.is_empty() => Cow::Borrowed("false"),
             _ => value,
         }
     }
@@ -197,18 +197,18 @@ pub(super) fn read(text: &'static str) -> Result<HashMap<Key, Fields>, TableErro
             }
             [label, ref rest @ ..] => {
                 let (_, fields) = read.last_mut().ok_or_else(|| fail("no resource yet".to_owned()))?;
-                let form = match rest.first() {
+                let format = match rest.first() {
                     None if label == "-metadata.namespace" => {
                         fields.namespace = false;
                         continue;
                     }
-                    Some(&"text") => FieldForm::Text,
-                    Some(&"int") => FieldForm::Int,
-                    Some(&"bool") => FieldForm::Bool,
+                    Some(&"text") => FieldFormat::Text,
+                    Some(&"int") => FieldFormat::Int,
+                    Some(&"bool") => FieldFormat::Bool,
                     _ => return Err(fail(format!("cannot read {line:?}"))),
                 };
                 let paths = rest[1..].iter().copied().map(Text::Borrowed).collect();
-                fields.own.push(SelectableField { label: Text::Borrowed(label), form, paths });
+                fields.own.push(SelectableField { label: Text::Borrowed(label), format, paths });
             }
             [] => {}
         }

@@ -22,7 +22,7 @@ use std::sync::{Arc, LazyLock};
 use watchkeeper_core::GroupVersion;
 
 pub use crate::rules::Rules;
-pub use fields::{FieldForm, Fields, Refusal, SelectableField, UnsupportedField};
+pub use fields::{FieldFormat, Fields, Refusal, SelectableField, UnsupportedField};
 pub use resource::{Resource, Scope, Subresource, Text};
 pub use shared::SharedRegistry;
 pub use verb::{Verb, Verbs};

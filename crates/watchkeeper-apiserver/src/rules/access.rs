@@ -3,9 +3,9 @@
 use super::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{NameRule, path_segment, subdomain};
 use crate::validate::metadata::ordered;
 use crate::validate::selector::{json_text, selector};
+use crate::validate::syntax::{NameRule, path_segment, subdomain};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

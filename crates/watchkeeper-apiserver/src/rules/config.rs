@@ -8,7 +8,7 @@ use watchkeeper_core::Quoted;
 use super::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::config_key;
+use crate::validate::syntax::config_key;
 
 /// The maximum size of all values of an object.
 const MOST_BYTES: usize = 1 << 20;

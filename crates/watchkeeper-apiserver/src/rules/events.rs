@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use crate::rules::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::qualified_name;
 use crate::validate::metadata;
+use crate::validate::syntax::qualified_name;
 
 /// Field names in the core group, and in `events.k8s.io`.
 const NAMES: [(&str, &str); 7] = [

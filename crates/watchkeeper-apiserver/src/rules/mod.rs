@@ -39,8 +39,8 @@ use crate::apply::Reset;
 use crate::registry::Resource;
 use crate::validate::faults::Faults;
 use crate::validate::field::Object;
-use crate::validate::form::NameRule;
 use crate::validate::metadata::{self, Finalizers};
+use crate::validate::syntax::NameRule;
 use crate::write::Draft;
 
 pub(crate) use cluster::PROTECTED_NAMESPACES;

@@ -4,8 +4,8 @@ use super::KindRules;
 use crate::apply::Reset;
 use crate::validate::faults::Faults;
 use crate::validate::field::Object;
-use crate::validate::form::NameRule;
 use crate::validate::metadata::Finalizers;
+use crate::validate::syntax::NameRule;
 
 /// A kind of which only the metadata is validated.
 #[derive(Debug, Clone, Copy)]

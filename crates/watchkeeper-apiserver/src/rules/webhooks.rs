@@ -5,9 +5,9 @@ use watchkeeper_core::Quoted;
 use super::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{label_1035, port_number, subdomain};
 use crate::validate::metadata::Finalizers;
 use crate::validate::selector::selector;
+use crate::validate::syntax::{label_1035, port_number, subdomain};
 
 const VERSIONS: &str = "v1, v1beta1";
 const FORM: &str = "; desired format: https://host[/path]";

@@ -7,8 +7,8 @@ use watchkeeper_core::Quoted;
 
 use super::faults::Faults;
 use super::field::Field;
-use super::form::{label, qualified_name};
 use super::selector::json_text;
+use super::syntax::{label, qualified_name};
 
 const NANO: i128 = 1_000_000_000;
 

@@ -5,8 +5,8 @@ use watchkeeper_core::Quoted;
 
 use super::faults::{Faults, json};
 use super::field::{Field, Object};
-use super::form::{NameRule, qualified_name};
 use super::selector::labels;
+use super::syntax::{NameRule, qualified_name};
 
 /// The maximum size of all annotations of an object.
 const ANNOTATION_BYTES: usize = 256 << 10;

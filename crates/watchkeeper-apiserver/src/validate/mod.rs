@@ -17,9 +17,9 @@ pub(crate) mod address;
 pub(crate) mod amount;
 pub(crate) mod faults;
 pub(crate) mod field;
-pub(crate) mod form;
 pub(crate) mod metadata;
 pub(crate) mod selector;
+pub(crate) mod syntax;
 #[cfg(test)]
 mod tests;
 

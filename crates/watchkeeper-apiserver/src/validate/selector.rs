@@ -5,8 +5,8 @@ use watchkeeper_core::{LabelSelector, Quoted, StructuredSelector};
 
 use super::faults::{Faults, json};
 use super::field::Field;
-use super::form::{label_value, qualified_name};
 use super::metadata::ordered;
+use super::syntax::{label_value, qualified_name};
 
 /// Checks a map of labels.
 pub(crate) fn labels(field: &Field<'_>, faults: &mut Faults) {

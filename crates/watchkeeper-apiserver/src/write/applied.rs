@@ -8,7 +8,7 @@ use super::modify::ATTEMPTS;
 use super::patched::{check_uid, reason_in};
 use super::refusal::{MODIFIED, unexplained};
 use super::revise::check_path;
-use super::{Call, Writer, Written, managed};
+use super::{Call, WriteResponse, Writer, managed};
 use crate::apply::{Applied, ApplyError, Managers, Subject, Writing, renew_last_applied};
 use crate::clock::now;
 use crate::http::{FieldValidation, Finding, MediaType, PatchType, WriteOptions, decode_patch, read_object};
@@ -19,7 +19,7 @@ impl Writer {
         call: &Call<'_>,
         body: &[u8],
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let kind = call.resource.group_version_kind();
         let configuration = Configuration::read(body, kind)?;
         let subject = managed::subject(call);
@@ -58,7 +58,7 @@ impl Writer {
         configuration: &Configuration,
         subject: &Subject,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let nothing = Value::Object(Map::new());
         let applied = configuration.apply(subject, &nothing, Managers::default(), options)?;
         let sent = configuration.draft(&applied.object, call)?;

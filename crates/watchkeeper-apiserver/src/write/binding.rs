@@ -9,7 +9,7 @@ use super::delete::check_preconditions;
 use super::draft::Draft;
 use super::refusal::unexplained;
 use super::revise::check_versions;
-use super::{Answer, Call, Writer, Written};
+use super::{Call, ResponseBody, WriteResponse, Writer};
 use crate::clock::now;
 
 impl Writer {
@@ -19,7 +19,7 @@ impl Writer {
         call: &Call<'_>,
         binding: &Value,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let name = binding["metadata"]["name"].as_str().unwrap_or_default();
         if call.name.is_some_and(|path| path != name) {
             return Err(Status::bad_request("name in URL does not match name in Binding object"));
@@ -49,7 +49,7 @@ impl Writer {
         call: &Call<'_>,
         eviction: &Value,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let name = eviction["metadata"]["name"].as_str().unwrap_or_default();
         if call.name.is_some_and(|path| path != name) {
             return Err(Status::bad_request("name in URL does not match name in Eviction object"));
@@ -104,9 +104,9 @@ fn pods() -> Result<&'static Resource, Status> {
 }
 
 /// 201 without an object.
-fn created() -> Written {
+fn created() -> WriteResponse {
     let status = Status { outcome: Some(Outcome::Success), code: 201, ..Default::default() };
-    Written::new(201, Answer::Status(status))
+    WriteResponse::new(201, ResponseBody::Status(status))
 }
 
 /// Returns the node of a binding; 500 without one, as in kube-apiserver.

@@ -6,14 +6,14 @@ use crate::clock::now;
 use crate::http::{WriteOptions, random_uid};
 use crate::registry::Resource;
 use crate::size;
-use crate::store::{Expect, Stored, WriteError};
+use crate::store::{Precondition, Stored, WriteError};
 use crate::validate;
 use serde_json::Value;
 use watchkeeper_core::Status;
 
 use super::draft::{Draft, empty_status};
 use super::refusal::{check, no_randomness, unavailable, unexplained, unwritten};
-use super::{Answer, Call, Writer, Written, name};
+use super::{Call, ResponseBody, WriteResponse, Writer, name};
 use crate::admission::Operation;
 use crate::rules::finalizer_warnings;
 
@@ -28,7 +28,7 @@ impl Writer {
         body: Value,
         managed_fields: Option<Value>,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let is_labelled = body["metadata"]["labels"].as_object().is_some_and(|labels| !labels.is_empty());
         let mut draft = Draft::read(body, call.resource)?;
         draft.set_meta("managedFields", managed_fields);
@@ -68,7 +68,12 @@ impl Writer {
     }
 
     /// Stores a new object: 409 if its name is taken.
-    async fn create_draft(&self, call: &Call<'_>, draft: &Draft, dry_run: bool) -> Result<Written, Status> {
+    async fn create_draft(
+        &self,
+        call: &Call<'_>,
+        draft: &Draft,
+        dry_run: bool,
+    ) -> Result<WriteResponse, Status> {
         let collection = call.collection()?;
         let value = draft.unversioned(call.resource)?;
         let taken = |by: Option<&Stored>| {
@@ -81,12 +86,12 @@ impl Writer {
         if dry_run {
             return match self.store.get(&collection, value.key()).await.map_err(unavailable)? {
                 Some(by) => Err(taken(Some(&by))),
-                None => Ok(Written::new(201, Answer::Value(draft.typed(call.resource)))),
+                None => Ok(WriteResponse::new(201, ResponseBody::Value(draft.typed(call.resource)))),
             };
         }
         size::check_stored(call.resource, &value)?;
-        match self.store.put(&collection, value, Expect::Absent).await {
-            Ok(stored) => Ok(Written::new(201, Answer::Stored(stored))),
+        match self.store.put(&collection, value, Precondition::Absent).await {
+            Ok(stored) => Ok(WriteResponse::new(201, ResponseBody::Stored(stored))),
             Err(WriteError::Conflict { current }) => Err(taken(current.as_deref())),
             Err(error) => Err(unwritten(&error)),
         }

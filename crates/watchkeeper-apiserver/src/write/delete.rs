@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use crate::http::{DeleteOptions, Propagation, method_not_allowed};
 use crate::registry::{Resource, Verb};
-use crate::store::{Expect, Stored, WriteError};
+use crate::store::{Precondition, Stored, WriteError};
 use serde_json::Value;
 use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails, Timestamp};
 
 use super::draft::Draft;
 use super::modify::ATTEMPTS;
 use super::refusal::{MODIFIED, unavailable, unwritten};
-use super::{Answer, Call, Writer, Written};
+use super::{Call, ResponseBody, WriteResponse, Writer};
 use crate::admission::Operation;
 use crate::clock::now;
 
@@ -35,7 +35,7 @@ impl Writer {
         &self,
         call: &Call<'_>,
         options: &DeleteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         self.mutate(call, Operation::Delete, None, None, options.dry_run).await?;
         self.remove_object(call, options, true).await
     }
@@ -47,7 +47,7 @@ impl Writer {
         call: &Call<'_>,
         options: &DeleteOptions,
         is_admitted: bool,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let (collection, key) = (call.collection()?, call.key()?);
         let mut current = self.store.get(&collection, &key).await.map_err(unavailable)?;
         for _ in 0..ATTEMPTS {
@@ -58,23 +58,27 @@ impl Writer {
                 self.validate_admission(call, Operation::Delete, Some(&old), None, options.dry_run).await?;
             }
             let outcome = match decide(call, &old, options) {
-                Step::Hold(new) if *new == old => return Ok(held(Answer::Stored(stored), options)),
+                Step::Hold(new) if *new == old => return Ok(held(ResponseBody::Stored(stored), options)),
                 Step::Hold(new) if options.dry_run => {
-                    return Ok(held(Answer::Value(new.typed(call.resource)), options));
+                    return Ok(held(ResponseBody::Value(new.typed(call.resource)), options));
                 }
                 Step::Remove if options.dry_run => return Ok(gone(call, stored)),
                 Step::End(new) if options.dry_run => {
-                    return Ok(Written::new(200, Answer::Value(new.typed(call.resource))));
+                    return Ok(WriteResponse::new(200, ResponseBody::Value(new.typed(call.resource))));
                 }
                 Step::Hold(new) => {
                     let written = self
                         .store
-                        .put(&collection, new.unversioned(call.resource)?, Expect::At(stored.modified()))
+                        .put(
+                            &collection,
+                            new.unversioned(call.resource)?,
+                            Precondition::At(stored.modified()),
+                        )
                         .await;
-                    written.map(|stored| held(Answer::Stored(stored), options))
+                    written.map(|stored| held(ResponseBody::Stored(stored), options))
                 }
                 Step::End(new) => {
-                    let expected = Expect::At(stored.modified());
+                    let expected = Precondition::At(stored.modified());
                     match self.store.put(&collection, new.unversioned(call.resource)?, expected).await {
                         Ok(ending) => {
                             let deleted = self.store.delete(&collection, &key, Some(ending.modified())).await;
@@ -124,15 +128,15 @@ impl Writer {
     }
 }
 
-fn held(answer: Answer, options: &DeleteOptions) -> Written {
+fn held(body: ResponseBody, options: &DeleteOptions) -> WriteResponse {
     // 202 only for the deprecated `orphanDependents: false`.
     let code = if options.orphan_dependents == Some(false) { 202 } else { 200 };
-    Written::new(code, answer)
+    WriteResponse::new(code, body)
 }
 
-fn gone(call: &Call<'_>, last: Arc<Stored>) -> Written {
+fn gone(call: &Call<'_>, last: Arc<Stored>) -> WriteResponse {
     if call.resource.rules().return_deleted_object() {
-        return Written::new(200, Answer::Stored(last));
+        return WriteResponse::new(200, ResponseBody::Stored(last));
     }
     let resource = call.resource.group_resource();
     let details = StatusDetails {
@@ -143,9 +147,9 @@ fn gone(call: &Call<'_>, last: Arc<Stored>) -> Written {
         ..Default::default()
     };
     let details = Some(Box::new(details));
-    Written::new(
+    WriteResponse::new(
         200,
-        Answer::Status(Status { outcome: Some(Outcome::Success), details, ..Default::default() }),
+        ResponseBody::Status(Status { outcome: Some(Outcome::Success), details, ..Default::default() }),
     )
 }
 
@@ -240,10 +244,10 @@ fn set_finalizers(resource: &Resource, draft: &mut Draft, options: &DeleteOption
     };
     let mut finalizers: Vec<String> = draft.finalizers().into_iter().map(str::to_owned).collect();
     for (name, is_wanted) in [(ORPHAN, orphan), (FOREGROUND, foreground)] {
-        match is_wanted {
-            true if finalizers.iter().all(|it| it != name) => finalizers.push(name.to_owned()),
-            true => {}
-            false => finalizers.retain(|it| it != name),
+        if !is_wanted {
+            finalizers.retain(|it| it != name);
+        } else if finalizers.iter().all(|it| it != name) {
+            finalizers.push(name.to_owned());
         }
     }
     draft.set_meta("finalizers", (!finalizers.is_empty()).then(|| finalizers.into()));

@@ -32,12 +32,11 @@ pub(super) fn track(call: &Call<'_>, old: &Draft, new: &mut Draft, sent: Option<
     if old.meta(MANAGED_FIELDS).is_none() && sent.is_none() {
         return;
     }
-    let managers = match is_reset(sent) {
-        true => Managers::default(),
-        false => {
-            let theirs = sent.and_then(|sent| Managers::read(Some(sent)).ok());
-            theirs.filter(|theirs| !theirs.is_empty()).unwrap_or_else(|| managers_of(old))
-        }
+    let managers = if is_reset(sent) {
+        Managers::default()
+    } else {
+        let theirs = sent.and_then(|sent| Managers::read(Some(sent)).ok());
+        theirs.filter(|theirs| !theirs.is_empty()).unwrap_or_else(|| managers_of(old))
     };
     let (before, after) = (shown(call, old), shown(call, new));
     let managers = subject(call).update(&before, &after, managers, Writing { manager, now: now() });

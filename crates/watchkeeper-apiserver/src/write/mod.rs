@@ -50,7 +50,7 @@ use crate::http::{
 use crate::registry::Resource;
 use crate::rules::services::AddressAllocator;
 use crate::rules::{Action, CreateEndpoint};
-use crate::store::{Collection, Store, Stored};
+use crate::store::{CollectionId, Store, Stored};
 use bytes::Bytes;
 use serde_json::Value;
 use watchkeeper_core::{ObjectKey, Status};
@@ -78,18 +78,18 @@ pub struct Call<'a> {
 
 /// The result of a write.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct WriteResponse {
     /// 200, 201 or 202.
     pub code: u16,
     /// The body of the response.
-    pub answer: Answer,
+    pub body: ResponseBody,
     /// Messages for `Warning` headers.
     pub warnings: Vec<String>,
 }
 
 /// The body of the response to a write.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub enum ResponseBody {
     /// The stored object, or the last state of a deleted one.
     Stored(Arc<Stored>),
     /// An object that is not stored (dry run, review, scale), with its `apiVersion` and `kind`.
@@ -98,16 +98,16 @@ pub enum Answer {
     Status(Status),
 }
 
-impl Written {
-    fn new(code: u16, answer: Answer) -> Self {
-        Self { code, answer, warnings: Vec::new() }
+impl WriteResponse {
+    fn new(code: u16, body: ResponseBody) -> Self {
+        Self { code, body, warnings: Vec::new() }
     }
 }
 
 impl<'a> Call<'a> {
     /// Returns the collection in the store; 405 if the kind is not stored.
-    fn collection(&self) -> Result<Collection, Status> {
-        self.resource.storage.as_deref().map(Collection::from).ok_or_else(method_not_allowed)
+    fn collection(&self) -> Result<CollectionId, Status> {
+        self.resource.storage.as_deref().map(CollectionId::from).ok_or_else(method_not_allowed)
     }
 
     /// Returns the name of the path; 405 without one.
@@ -200,7 +200,7 @@ impl Writer {
         call: &Call<'_>,
         body: Value,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         match call.resource.rules().create_endpoint(call.subresource) {
             None => Err(method_not_allowed()),
             Some(CreateEndpoint::Object) => self.create_object(call, body, None, options).await,
@@ -227,7 +227,7 @@ impl Writer {
         call: &Call<'_>,
         body: Value,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         match call.subresource {
             Some("scale") => self.update_scale(call, &body, options).await,
             other if revise::is_endpoint(call.resource, other) => {
@@ -247,7 +247,7 @@ impl Writer {
         form: PatchType,
         patch: Bytes,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         match call.subresource {
             Some("scale") if form == PatchType::Apply => self.apply_scale(call, &patch, options).await,
             Some("scale") => self.patch_scale(call, form, &patch, options).await,
@@ -266,7 +266,7 @@ impl Writer {
     ///
     /// # Errors
     /// The status to respond with.
-    pub async fn delete(&self, call: &Call<'_>, options: &DeleteOptions) -> Result<Written, Status> {
+    pub async fn delete(&self, call: &Call<'_>, options: &DeleteOptions) -> Result<WriteResponse, Status> {
         match call.subresource {
             None => self.delete_object(call, options).await,
             Some(_) => Err(method_not_allowed()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::http::WriteOptions;
 use crate::size;
-use crate::store::{Expect, Stored, WriteError};
+use crate::store::{Precondition, Stored, WriteError};
 use serde_json::Value;
 use watchkeeper_core::Status;
 
@@ -12,7 +12,7 @@ use super::create::place;
 use super::draft::Draft;
 use super::refusal::{MODIFIED, unavailable, unwritten};
 use super::revise::{check_path, is_removed, parse_version, revise, wrong_uid};
-use super::{Answer, Call, Writer, Written, managed};
+use super::{Call, ResponseBody, WriteResponse, Writer, managed};
 use crate::admission::Operation;
 use crate::rules::finalizer_warnings;
 
@@ -28,12 +28,12 @@ pub(super) struct Modified {
 }
 
 impl Modified {
-    pub(super) fn written(self, call: &Call<'_>) -> Written {
-        let answer = match self.stored {
-            Some(stored) => Answer::Stored(stored),
-            None => Answer::Value(self.draft.typed(call.resource)),
+    pub(super) fn written(self, call: &Call<'_>) -> WriteResponse {
+        let body = match self.stored {
+            Some(stored) => ResponseBody::Stored(stored),
+            None => ResponseBody::Value(self.draft.typed(call.resource)),
         };
-        Written { warnings: self.warnings, ..Written::new(200, answer) }
+        WriteResponse { warnings: self.warnings, ..WriteResponse::new(200, body) }
     }
 }
 
@@ -77,7 +77,7 @@ impl Writer {
             let outcome = if is_removed {
                 self.store.delete(&collection, &key, Some(stored.modified())).await.map(|_| None)
             } else {
-                self.store.put(&collection, value, Expect::At(stored.modified())).await.map(Some)
+                self.store.put(&collection, value, Precondition::At(stored.modified())).await.map(Some)
             };
             match outcome {
                 Ok(stored) => return Ok(Modified { draft, stored, warnings }),
@@ -93,7 +93,7 @@ impl Writer {
         call: &Call<'_>,
         body: Value,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         call.required_name()?;
         let managers = managed::sent(call, &body);
         let mut sent = Draft::read(body.clone(), call.resource)?;
@@ -123,14 +123,14 @@ impl Writer {
         body: Value,
         managed_fields: Option<Value>,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let version = sent.text("resourceVersion");
         if !version.is_empty() {
             parse_version(version)?;
         }
         let mut written = self.create_object(call, without_version(body), managed_fields, options).await?;
         // A dry run does not overwrite the version that was sent.
-        if let Answer::Value(object) = &mut written.answer
+        if let ResponseBody::Value(object) = &mut written.body
             && !version.is_empty()
         {
             object["metadata"]["resourceVersion"] = version.into();

@@ -2,7 +2,7 @@
 
 use crate::http::random_token;
 use crate::registry::Resource;
-use crate::validate::form;
+use crate::validate::syntax;
 use watchkeeper_core::Status;
 
 use super::refusal::no_randomness;
@@ -30,7 +30,7 @@ pub(super) fn generate(prefix: &str) -> Result<String, Status> {
 /// Returns a warning if the name is not a DNS label and the kind uses it as a host name.
 pub fn name_warning(resource: &Resource, name: &str) -> Option<String> {
     let used = resource.rules().name_use()?;
-    let faults = form::label(name);
+    let faults = syntax::label(name);
     (!faults.is_empty()).then(|| {
         format!(
             "metadata.name: this is used in {used}, which can result in surprising behavior; a DNS label is \

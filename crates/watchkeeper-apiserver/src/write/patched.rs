@@ -2,7 +2,7 @@
 
 use crate::custom::CustomKind;
 use crate::http::{FieldValidation, MediaType, PatchType, WriteOptions, decode_object, read_object};
-use crate::patch::{self, Form};
+use crate::patch::{self, PatchFormat};
 use serde_json::Value;
 use watchkeeper_core::{CauseType, GroupKind, GroupVersionKind, Quoted, Status};
 use watchkeeper_wire::schema;
@@ -10,7 +10,7 @@ use watchkeeper_wire::schema;
 use super::draft::Draft;
 use super::refusal::{check, fault, invalid_value, unpatchable};
 use super::revise::check_path;
-use super::{Call, Writer, Written, managed};
+use super::{Call, WriteResponse, Writer, managed};
 
 impl Writer {
     pub(super) async fn patch_object(
@@ -19,7 +19,7 @@ impl Writer {
         form: PatchType,
         patch: &[u8],
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let kind = call.resource.group_version_kind();
         let custom = call.resource.custom.as_deref();
         let patcher = Patcher::new(form, patch, &kind, custom, options.field_validation)?;
@@ -54,7 +54,7 @@ pub(super) fn check_uid(call: &Call<'_>, old: &Draft, new: &Draft) -> Result<(),
 
 /// A decoded patch.
 pub(super) struct Patcher<'a> {
-    form: Form,
+    format: PatchFormat,
     patch: &'a [u8],
     kind: &'a GroupVersionKind,
     custom: Option<&'a CustomKind>,
@@ -79,10 +79,10 @@ impl<'a> Patcher<'a> {
         validation: FieldValidation,
     ) -> Result<Self, Status> {
         let is_known = schema::builtin().message_of(kind).is_some();
-        let form = match form {
-            PatchType::Json => Form::Json,
-            PatchType::Merge => Form::Merge,
-            PatchType::Strategic if is_known => Form::Strategic,
+        let format = match form {
+            PatchType::Json => PatchFormat::Json,
+            PatchType::Merge => PatchFormat::Merge,
+            PatchType::Strategic if is_known => PatchFormat::Strategic,
             PatchType::Strategic | PatchType::Apply => {
                 let mut taken = vec![PatchType::Json, PatchType::Merge];
                 taken.extend(is_known.then_some(PatchType::Strategic));
@@ -93,18 +93,18 @@ impl<'a> Patcher<'a> {
         };
         let faults = match validation {
             FieldValidation::Ignore => Vec::new(),
-            _ => patch::faults(form, patch).map_err(|error| unpatchable(&error))?,
+            _ => patch::faults(format, patch).map_err(|error| unpatchable(&error))?,
         };
-        Ok(Self { form, patch, kind, custom, validation, faults })
+        Ok(Self { format, patch, kind, custom, validation, faults })
     }
 
     /// Applies the patch to an object, which has its type.
     pub(super) fn apply(&self, object: Value) -> Result<Patched, Status> {
         let refused = |error| unpatchable(&error);
-        let value = match self.form {
-            Form::Json => patch::json(object, self.patch).map_err(refused)?,
-            Form::Merge => patch::merge(object, self.document()?).map_err(refused)?,
-            Form::Strategic => {
+        let value = match self.format {
+            PatchFormat::Json => patch::json(object, self.patch).map_err(refused)?,
+            PatchFormat::Merge => patch::merge(object, self.document()?).map_err(refused)?,
+            PatchFormat::Strategic => {
                 let message = schema::builtin().message_of(self.kind);
                 let message = message.ok_or_else(|| Status::internal_error("the kind has no schema"))?;
                 patch::strategic(object, self.document()?, schema::builtin(), message).map_err(refused)?
@@ -124,11 +124,11 @@ impl<'a> Patcher<'a> {
         let text = value.to_string();
         let unfit = |why: &str| {
             // The message shows a strategic patch itself, and the result of other patches.
-            let blamed = match self.form {
-                Form::Strategic => {
+            let blamed = match self.format {
+                PatchFormat::Strategic => {
                     self.document().map_or_else(|_| text.clone(), |patch| patch::go_text(&patch))
                 }
-                Form::Json | Form::Merge => text.clone(),
+                PatchFormat::Json | PatchFormat::Merge => text.clone(),
             };
             let message = format!("Invalid value: {}: {why}", Quoted(&blamed));
             let nobody = GroupKind { group: String::new(), kind: String::new() };
@@ -149,8 +149,10 @@ impl<'a> Patcher<'a> {
         let decoded = read_object(text.as_bytes(), MediaType::Json, self.kind)
             .and_then(|sent| sent.pruned_by(self.custom).judge(lenient))
             .map_err(|status| {
-                let misfit = match (self.form, schema::builtin().message_of(self.kind)) {
-                    (Form::Strategic, Some(message)) => patch::misfit(value, schema::builtin(), message),
+                let misfit = match (self.format, schema::builtin().message_of(self.kind)) {
+                    (PatchFormat::Strategic, Some(message)) => {
+                        patch::misfit(value, schema::builtin(), message)
+                    }
                     _ => None,
                 };
                 unfit(misfit.as_deref().unwrap_or(reason_in(&status.message, &self.kind.kind)))

@@ -11,7 +11,7 @@ use watchkeeper_core::{CauseType, GroupKind, Quoted, Status};
 
 use super::create::namespace_for;
 use super::refusal::fault;
-use super::{Answer, Call, Written};
+use super::{Call, ResponseBody, WriteResponse};
 use crate::clock::now;
 use crate::rules::Review;
 
@@ -22,7 +22,7 @@ pub(super) async fn answer(
     mut body: Value,
     known: &Authenticator,
     authorizer: &dyn Authorizer,
-) -> Result<Written, Status> {
+) -> Result<WriteResponse, Status> {
     place(&mut body, call)?;
     check_review(kind, call, &body)?;
     let user = call.user;
@@ -50,7 +50,7 @@ pub(super) async fn answer(
         Review::SelfSubject => answer["metadata"] = json!({"creationTimestamp": now().to_string()}),
         _ => {}
     }
-    Ok(Written::new(201, Answer::Value(answer)))
+    Ok(WriteResponse::new(201, ResponseBody::Value(answer)))
 }
 
 /// Sets the namespace of a review to that of the path.
@@ -111,14 +111,12 @@ fn check_review(kind: Review, call: &Call<'_>, body: &Value) -> Result<(), Statu
     if is_local && !path.is_null() {
         faults.push(invalid("spec.nonResourceAttributes", &shown, "disallowed on this kind of request"));
     }
-    match faults.is_empty() {
-        true => Ok(()),
-        // kube-apiserver omits the kind here.
-        false => {
-            let group = call.resource.group.to_string();
-            Err(Status::invalid(&GroupKind { group, kind: String::new() }, "", faults))
-        }
+    if faults.is_empty() {
+        return Ok(());
     }
+    // kube-apiserver omits the kind here.
+    let group = call.resource.group.to_string();
+    Err(Status::invalid(&GroupKind { group, kind: String::new() }, "", faults))
 }
 
 /// Returns the status of a token review; without audiences, the token must be for this server.

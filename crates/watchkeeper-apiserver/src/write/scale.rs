@@ -14,7 +14,7 @@ use super::draft::Draft;
 use super::patched::Patcher;
 use super::refusal::{fault, unexplained};
 use super::revise::check_path;
-use super::{Answer, Call, Writer, Written, managed};
+use super::{Call, ResponseBody, WriteResponse, Writer, managed};
 use crate::clock::now;
 
 /// Returns the `Scale` of an object (with or without its type).
@@ -93,7 +93,7 @@ impl Writer {
         call: &Call<'_>,
         body: &Value,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let mut change = |(scale, managers): Managed| {
             let managers = track(&scale, body, managers, options);
             Ok((body.clone(), managers))
@@ -107,7 +107,7 @@ impl Writer {
         form: PatchType,
         patch: &[u8],
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let kind = scale_kind();
         let patcher = Patcher::new(form, patch, &kind, None, options.field_validation)?;
         let mut warnings = Vec::new();
@@ -127,7 +127,7 @@ impl Writer {
         call: &Call<'_>,
         body: &[u8],
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let configuration = Configuration::read(body, scale_kind())?;
         let mut change = |(scale, managers): Managed| {
             let applied = configuration.apply(&subject(), &scale, managers, options)?;
@@ -143,7 +143,7 @@ impl Writer {
         call: &Call<'_>,
         dry_run: bool,
         change: &mut (dyn FnMut(Managed) -> Result<Managed, Status> + Send),
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let resource = call.resource;
         let whole = Call { subresource: None, ..*call };
         let api_version = resource.group_version().to_string();
@@ -183,7 +183,7 @@ impl Writer {
             None => modified.draft,
         };
         let scale = scale_of(resource, &draft.typed(resource))?;
-        Ok(Written::new(200, Answer::Value(scale)))
+        Ok(WriteResponse::new(200, ResponseBody::Value(scale)))
     }
 }
 

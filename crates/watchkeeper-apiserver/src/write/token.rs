@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use watchkeeper_core::{CauseType, GroupKind, Status, StatusCause, Timestamp};
 
 use super::refusal::{fault, invalid_value, no_randomness, unavailable};
-use super::{Answer, Call, Writer, Written};
+use super::{Call, ResponseBody, WriteResponse, Writer};
 use crate::clock::now;
 
 /// Default, minimum and maximum lifetime of a token, in seconds.
@@ -20,7 +20,7 @@ impl Writer {
         call: &Call<'_>,
         body: Value,
         options: &WriteOptions,
-    ) -> Result<Written, Status> {
+    ) -> Result<WriteResponse, Status> {
         let issuer = self.authenticator.token_issuer().ok_or_else(method_not_allowed)?;
         let (name, namespace) = (call.required_name()?, call.namespace.unwrap_or_default());
         for (field, given, wanted) in [
@@ -59,9 +59,9 @@ impl Writer {
             issuer.issue(&account, &audiences, seconds.unsigned_abs()).map_err(no_randomness)?
         };
         let bound = body["spec"].get("boundObjectRef").cloned().unwrap_or_default();
-        Ok(Written::new(
+        Ok(WriteResponse::new(
             201,
-            Answer::Value(json!({
+            ResponseBody::Value(json!({
                 "kind": "TokenRequest",
                 "apiVersion": "authentication.k8s.io/v1",
                 "metadata": {"name": name, "namespace": namespace, "uid": account.uid,

@@ -184,7 +184,7 @@ async fn a_remote_copy_survives_expired_versions_and_cut_connections() {
                 faults.end_watches(&which)
             }];
         for (round, order) in orders.into_iter().enumerate() {
-            faults.watches_opened(&which, 1).await;
+            faults.wait_for_watches(&which, 1).await;
             assert_eq!(order(), 1);
             world.create(&format!("after-{round}")).await;
             world.touch("m1").await;
@@ -194,7 +194,7 @@ async fn a_remote_copy_survives_expired_versions_and_cut_connections() {
 
         // History is compacted while watches are refused, so that the version has expired afterwards.
         let away = faults.add(maps(Verb::Watch).answer(503));
-        faults.watches_opened(&which, 1).await;
+        faults.wait_for_watches(&which, 1).await;
         faults.cut_watches(&which);
         world.delete("m2").await;
         world.create("unseen").await;

@@ -1,7 +1,9 @@
 //! Aggregated discovery: all groups, versions and resources in one document.
 
+use std::borrow::Cow;
+
 use http::HeaderValue;
-use serde::Deserialize;
+use watchkeeper_core::discovery::{ApiGroupDiscoveryList, ApiResourceDiscovery, ResponseKind};
 use watchkeeper_core::{GroupVersion, GroupVersionKind};
 
 use super::{ApiGroup, ApiResource, ApiSubresource, ApiVersion, Discovered, DiscoveryError};
@@ -43,91 +45,24 @@ pub(super) fn text(header: Option<&HeaderValue>) -> &str {
     header.and_then(|header| header.to_str().ok()).unwrap_or_default()
 }
 
-/// The document; `v2` and `v2beta1` have the same fields.
-#[derive(Debug, Deserialize)]
-pub(super) struct GroupList {
-    #[serde(default)]
-    items: Vec<Group>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Group {
-    #[serde(default)]
-    metadata: Metadata,
-    #[serde(default)]
-    versions: Vec<Version>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Metadata {
-    #[serde(default)]
-    name: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Version {
-    version: String,
-    #[serde(default)]
-    resources: Vec<Resource>,
-    #[serde(default)]
-    freshness: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Resource {
-    resource: String,
-    #[serde(default)]
-    response_kind: Option<Kind>,
-    #[serde(default)]
-    scope: String,
-    #[serde(default)]
-    singular_resource: String,
-    #[serde(default)]
-    verbs: Option<Vec<String>>,
-    #[serde(default)]
-    short_names: Option<Vec<String>>,
-    #[serde(default)]
-    categories: Option<Vec<String>>,
-    #[serde(default)]
-    subresources: Option<Vec<Subresource>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Subresource {
-    subresource: String,
-    #[serde(default)]
-    response_kind: Option<Kind>,
-    #[serde(default)]
-    verbs: Option<Vec<String>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Kind {
-    #[serde(default)]
-    group: String,
-    #[serde(default)]
-    version: String,
-    #[serde(default)]
-    kind: String,
-}
-
-impl Kind {
-    /// Returns the full kind. Servers omit group and version if they are those of the resource.
-    fn within(self, group_version: &GroupVersion) -> GroupVersionKind {
-        if self.version.is_empty() && self.group.is_empty() {
-            group_version.kind(self.kind)
-        } else {
-            GroupVersionKind::new(self.group, self.version, self.kind)
-        }
+/// Returns the full kind. Servers omit group and version if they are those of the resource.
+fn full_kind(kind: ResponseKind<'_>, group_version: &GroupVersion) -> GroupVersionKind {
+    if kind.version.is_empty() && kind.group.is_empty() {
+        group_version.kind(kind.kind.into_owned())
+    } else {
+        GroupVersionKind::new(kind.group.into_owned(), kind.version.into_owned(), kind.kind.into_owned())
     }
 }
 
+/// Converts texts to owned strings.
+pub(super) fn strings(texts: Vec<Cow<'_, str>>) -> Vec<String> {
+    texts.into_iter().map(Cow::into_owned).collect()
+}
+
 /// Adds the content of a document. Stale versions become failures; the first version that is not stale is preferred.
-pub(super) fn add(list: GroupList, found: &mut Discovered) {
+pub(super) fn add(list: ApiGroupDiscoveryList<'_>, found: &mut Discovered) {
     for group in list.items {
-        let name = group.metadata.name;
+        let name = group.metadata.name.into_owned();
         let mut versions = Vec::new();
         for version in group.versions {
             let of = GroupVersion::new(&*name, &*version.version);
@@ -136,7 +71,7 @@ pub(super) fn add(list: GroupList, found: &mut Discovered) {
                 continue;
             }
             let resources = version.resources.into_iter().filter_map(|one| resource(one, &of)).collect();
-            versions.push(ApiVersion { version: version.version, resources });
+            versions.push(ApiVersion { version: version.version.into_owned(), resources });
         }
         let preferred = versions.first().map(|version| version.version.clone()).unwrap_or_default();
         found.groups.push(ApiGroup { name, versions, preferred });
@@ -144,27 +79,26 @@ pub(super) fn add(list: GroupList, found: &mut Discovered) {
 }
 
 /// Converts a resource; `None` if neither it nor any of its subresources has a kind.
-fn resource(resource: Resource, of: &GroupVersion) -> Option<ApiResource> {
+fn resource(resource: ApiResourceDiscovery<'_>, of: &GroupVersion) -> Option<ApiResource> {
     let subresources: Vec<ApiSubresource> = resource
         .subresources
-        .unwrap_or_default()
         .into_iter()
         .filter_map(|one| {
-            let kind = one.response_kind.unwrap_or_default().within(of);
-            let verbs = one.verbs.unwrap_or_default();
-            (!kind.kind.is_empty()).then_some(ApiSubresource { name: one.subresource, kind, verbs })
+            let kind = full_kind(one.response_kind, of);
+            let (name, verbs) = (one.subresource.into_owned(), strings(one.verbs));
+            (!kind.kind.is_empty()).then_some(ApiSubresource { name, kind, verbs })
         })
         .collect();
-    let kind = resource.response_kind.unwrap_or_default().within(of);
+    let kind = full_kind(resource.response_kind, of);
     let is_served = !kind.kind.is_empty() || !subresources.is_empty();
     is_served.then(|| ApiResource {
-        name: resource.resource,
-        singular: resource.singular_resource,
+        name: resource.resource.into_owned(),
+        singular: resource.singular_resource.into_owned(),
         namespaced: resource.scope == "Namespaced",
         kind,
-        verbs: resource.verbs.unwrap_or_default(),
-        short_names: resource.short_names.unwrap_or_default(),
-        categories: resource.categories.unwrap_or_default(),
+        verbs: strings(resource.verbs),
+        short_names: strings(resource.short_names),
+        categories: strings(resource.categories),
         storage_version_hash: String::new(),
         subresources,
     })

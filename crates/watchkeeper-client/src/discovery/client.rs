@@ -148,14 +148,14 @@ impl DiscoveryClient {
             if core.is_aggregated() {
                 aggregated::add(core.read()?, &mut found);
             } else {
-                found.groups.extend(core.read::<legacy::Versions>()?.group());
+                found.groups.extend(legacy::core_group(core.read()?));
             }
         }
         is_complete &= others.is_aggregated();
         if others.is_aggregated() {
             aggregated::add(others.read()?, &mut found);
         } else {
-            found.groups.extend(others.read::<legacy::GroupList>()?.groups());
+            found.groups.extend(legacy::groups(others.read()?));
         }
         if !is_complete {
             self.fill(&mut found).await;
@@ -193,7 +193,7 @@ impl DiscoveryClient {
         let request = request.suffix(&of.version);
         let resources = match self.document(request, None).await {
             Err(error) if error.is_not_found() && of.to_string() == "v1" => Vec::new(),
-            document => document?.read::<legacy::ResourceList>()?.resources(of),
+            document => legacy::resources(document?.read()?, of),
         };
         Ok(ApiVersion { version: of.version.clone(), resources })
     }

@@ -12,8 +12,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use watchkeeper_core::GroupVersion;
 
-use super::format::{read_groups, read_resources};
-use super::legacy::{GroupList, ResourceList};
+use super::format::{group_list, read_groups, read_resources, resource_list};
 use super::{
     ApiGroup, ApiVersion, Discovered, Discovery, DiscoveryError, DiscoveryFuture, MemoryCache, files,
 };
@@ -173,14 +172,14 @@ fn write_all(directory: &Path, found: &Discovered) -> Vec<PathBuf> {
         versions.filter_map(|(of, version)| write_version(directory, &of, version)).collect();
     let is_stale = found.failures.values().any(|error| matches!(error, DiscoveryError::Stale(_)));
     if !is_stale && !found.groups.is_empty() {
-        written.extend(write(groups_file(directory), &GroupList::from_groups(&found.groups)));
+        written.extend(write(groups_file(directory), &group_list(&found.groups)));
     }
     written
 }
 
 fn write_version(directory: &Path, of: &GroupVersion, version: &ApiVersion) -> Option<PathBuf> {
     let path = version_file(directory, of).filter(|_| !version.resources.is_empty())?;
-    write(path, &ResourceList::from_version(version, of))
+    write(path, &resource_list(version, of))
 }
 
 /// Writes a file and returns its path; `None` if it cannot be written.

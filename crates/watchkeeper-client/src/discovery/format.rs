@@ -1,93 +1,106 @@
 //! The file format of disk caches: legacy discovery documents as client-go writes them.
 
-use serde::de::DeserializeOwned;
-use watchkeeper_core::GroupVersion;
+use std::borrow::Cow;
 
-use super::legacy::{Group, GroupList, Resource, ResourceList, Version};
+use serde::de::DeserializeOwned;
+use watchkeeper_core::discovery::{
+    self as documents, ApiGroupList, ApiResourceList, GroupVersionForDiscovery,
+};
+use watchkeeper_core::{GroupVersion, GroupVersionKind};
+
+use super::legacy;
 use super::{ApiGroup, ApiResource, ApiVersion};
 
 /// Reads the groups from a file; `None` if it is invalid or of another kind.
 pub(super) fn read_groups(bytes: &[u8]) -> Option<Vec<ApiGroup>> {
-    let list: GroupList = read(bytes)?;
+    let list: ApiGroupList<'static> = read(bytes)?;
     let is_group_list = list.kind == "APIGroupList" && list.api_version == "v1";
-    let groups = is_group_list.then(|| list.groups())?;
+    let groups = is_group_list.then(|| legacy::groups(list))?;
     (!groups.is_empty()).then_some(groups)
 }
 
 /// Reads the resources from a file; `None` if it is invalid or of another group version.
 pub(super) fn read_resources(bytes: &[u8], of: &GroupVersion) -> Option<Vec<ApiResource>> {
-    let list: ResourceList = read(bytes)?;
+    let list: ApiResourceList<'static> = read(bytes)?;
     let is_resource_list = list.kind == "APIResourceList" && list.api_version == "v1";
-    (is_resource_list && list.group_version == of.to_string()).then(|| list.resources(of))
+    (is_resource_list && list.group_version == of.to_string()).then(|| legacy::resources(list, of))
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     serde_json::from_slice(bytes).ok()
 }
 
-impl GroupList {
-    /// Creates the document for these groups.
-    pub(super) fn from_groups(groups: &[ApiGroup]) -> Self {
-        let version = |group: &ApiGroup, version: &str| Version {
-            group_version: GroupVersion::new(&*group.name, version).to_string(),
-            version: version.to_owned(),
+/// Creates the document for these groups.
+pub(super) fn group_list(groups: &[ApiGroup]) -> ApiGroupList<'_> {
+    let groups = groups.iter().map(|group| {
+        let version = |version: &str| GroupVersionForDiscovery {
+            group_version: GroupVersion::new(&*group.name, version).to_string().into(),
+            version: version.to_owned().into(),
         };
-        let groups = groups.iter().map(|group| Group {
-            name: group.name.clone(),
-            versions: Some(group.versions.iter().map(|one| version(group, &one.version)).collect()),
+        documents::ApiGroup {
+            name: group.name.as_str().into(),
+            versions: group.versions.iter().map(|one| version(&one.version)).collect(),
             preferred_version: Some(if group.preferred.is_empty() {
-                Version::default()
+                GroupVersionForDiscovery::default()
             } else {
-                version(group, &group.preferred)
+                version(&group.preferred)
             }),
-        });
-        Self { kind: "APIGroupList".into(), api_version: "v1".into(), groups: Some(groups.collect()) }
+            ..documents::ApiGroup::default()
+        }
+    });
+    ApiGroupList { kind: "APIGroupList".into(), api_version: "v1".into(), groups: groups.collect() }
+}
+
+/// Creates the document for a version. Kinds are written with group and version, as client-go does.
+pub(super) fn resource_list<'a>(version: &'a ApiVersion, of: &GroupVersion) -> ApiResourceList<'a> {
+    let mut resources = Vec::new();
+    for resource in &version.resources {
+        if resource.is_served() {
+            resources.push(documents::ApiResource {
+                name: resource.name.as_str().into(),
+                short_names: texts(&resource.short_names),
+                categories: texts(&resource.categories),
+                storage_version_hash: resource.storage_version_hash.as_str().into(),
+                ..document(resource, &resource.kind, &resource.verbs)
+            });
+        }
+        resources.extend(resource.subresources.iter().map(|one| documents::ApiResource {
+            name: format!("{}/{}", resource.name, one.name).into(),
+            ..document(resource, &one.kind, &one.verbs)
+        }));
+    }
+    ApiResourceList {
+        kind: "APIResourceList".into(),
+        api_version: "v1".into(),
+        group_version: of.to_string().into(),
+        resources,
     }
 }
 
-impl ResourceList {
-    /// Creates the document for a version. Kinds are written with group and version, as client-go does.
-    pub(super) fn from_version(version: &ApiVersion, of: &GroupVersion) -> Self {
-        let mut resources = Vec::new();
-        for resource in &version.resources {
-            if resource.is_served() {
-                resources.push(Resource {
-                    name: resource.name.clone(),
-                    singular_name: resource.singular.clone(),
-                    namespaced: resource.namespaced,
-                    group: resource.kind.group.clone(),
-                    version: resource.kind.version.clone(),
-                    kind: resource.kind.kind.clone(),
-                    verbs: Some(resource.verbs.clone()),
-                    short_names: Some(resource.short_names.clone()),
-                    categories: Some(resource.categories.clone()),
-                    storage_version_hash: resource.storage_version_hash.clone(),
-                });
-            }
-            resources.extend(resource.subresources.iter().map(|one| Resource {
-                name: format!("{}/{}", resource.name, one.name),
-                singular_name: resource.singular.clone(),
-                namespaced: resource.namespaced,
-                group: one.kind.group.clone(),
-                version: one.kind.version.clone(),
-                kind: one.kind.kind.clone(),
-                verbs: Some(one.verbs.clone()),
-                ..Resource::default()
-            }));
-        }
-        Self {
-            kind: "APIResourceList".into(),
-            api_version: "v1".into(),
-            group_version: of.to_string(),
-            resources: Some(resources),
-        }
+/// Returns the fields that resources and subresources have in common.
+fn document<'a>(
+    resource: &'a ApiResource,
+    kind: &'a GroupVersionKind,
+    verbs: &'a [String],
+) -> documents::ApiResource<'a> {
+    documents::ApiResource {
+        singular_name: resource.singular.as_str().into(),
+        namespaced: resource.namespaced,
+        group: kind.group.as_str().into(),
+        version: kind.version.as_str().into(),
+        kind: kind.kind.as_str().into(),
+        verbs: texts(verbs),
+        ..documents::ApiResource::default()
     }
+}
+
+fn texts(texts: &[String]) -> Vec<Cow<'_, str>> {
+    texts.iter().map(|text| text.as_str().into()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use watchkeeper_core::GroupVersionKind;
 
     use super::super::ApiSubresource;
     use super::*;
@@ -122,7 +135,7 @@ mod tests {
             resources.dedup_by(|a, b| a.name == b.name);
             let of = GroupVersion::new("g.example.com", "v1");
             let version = ApiVersion { version: "v1".into(), resources };
-            let bytes = serde_json::to_vec(&ResourceList::from_version(&version, &of)).unwrap();
+            let bytes = serde_json::to_vec(&resource_list(&version, &of)).unwrap();
             prop_assert_eq!(read_resources(&bytes, &of), Some(version.resources));
             prop_assert_eq!(read_resources(&bytes, &GroupVersion::new("other", "v1")), None);
             prop_assert_eq!(read_groups(&bytes), None);
@@ -137,7 +150,7 @@ mod tests {
                 preferred: versions.first().cloned().unwrap_or_default(),
                 versions: versions.into_iter().map(|version| ApiVersion { version, resources: Vec::new() }).collect(),
             }).collect();
-            let bytes = serde_json::to_vec(&GroupList::from_groups(&groups)).unwrap();
+            let bytes = serde_json::to_vec(&group_list(&groups)).unwrap();
             prop_assert_eq!(read_groups(&bytes), Some(groups));
         }
 
@@ -156,7 +169,7 @@ mod tests {
                 storage_version_hash: String::new(), subresources: Vec::new(),
             }]};
             let of = GroupVersion::new("", "v1");
-            let bytes = serde_json::to_vec(&ResourceList::from_version(&version, &of)).unwrap();
+            let bytes = serde_json::to_vec(&resource_list(&version, &of)).unwrap();
             let cut = cut % bytes.len();
             prop_assert_eq!(read_resources(&bytes[..cut], &of), None);
         }

@@ -40,7 +40,7 @@ pub use observe::{WrittenObject, observe_writes};
 pub use rate_limiter::RateLimiter;
 pub use request::{PatchKind, Request};
 pub use response::Response;
-pub use retry::{Backoff, MAX_RETRY_AFTER, RetryPolicy};
+pub use retry::{MAX_RETRY_AFTER, RetryPolicy};
 pub(crate) use send::Receive;
 pub use warning::{NoWarnings, WarnOnce, Warning, WarningHandler};
 

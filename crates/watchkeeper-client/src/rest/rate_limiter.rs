@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
+use watchkeeper_core::TokenBucket;
 
 /// A token bucket: each request takes a token, and tokens are refilled at a steady rate. (client-go:
 /// `flowcontrol.NewTokenBucketRateLimiter`.)
@@ -11,11 +12,7 @@ use tokio::time::Instant;
 /// Requests are admitted in the order in which they call [`wait`](Self::wait).
 #[derive(Debug)]
 pub struct RateLimiter {
-    /// Time to refill one token.
-    every: Duration,
-    burst: u32,
-    /// Time at which the bucket will be full.
-    full_at: Mutex<Option<Instant>>,
+    bucket: Mutex<TokenBucket>,
     /// Time at which a long wait was last logged.
     logged_at: Mutex<Option<Instant>>,
 }
@@ -27,14 +24,14 @@ impl RateLimiter {
     /// Creates a limiter for `per_second` requests per second with bursts of up to `burst`. The rate is at least one
     /// per 1000 seconds, and the burst at least one.
     pub fn new(per_second: f64, burst: u32) -> Self {
-        let rate = if per_second > 0.001 { per_second } else { 0.001 };
-        let (every, burst) = (Duration::from_secs_f64(1.0 / rate), burst.max(1));
-        Self { every, burst, full_at: Mutex::default(), logged_at: Mutex::default() }
+        let bucket = Mutex::new(TokenBucket::per_second(per_second, burst));
+        Self { bucket, logged_at: Mutex::default() }
     }
 
     /// Waits until a request may be sent. A dropped future loses its token.
     pub async fn wait(&self) {
-        tokio::time::sleep_until(self.take()).await;
+        let wait = self.bucket.lock().take(Instant::now().into_std());
+        tokio::time::sleep(wait).await;
     }
 
     /// Returns whether to log a long wait now.
@@ -45,17 +42,6 @@ impl RateLimiter {
             *logged_at = Some(Instant::now());
         }
         should_log
-    }
-
-    /// Takes a token; returns when it is available.
-    fn take(&self) -> Instant {
-        let now = Instant::now();
-        let mut full_at = self.full_at.lock();
-        let taken = full_at.unwrap_or(now).max(now) + self.every;
-        *full_at = Some(taken);
-        // The bucket is empty when refilling it takes as long as refilling all tokens.
-        let due = taken.checked_sub(self.every * self.burst).unwrap_or(now);
-        due.max(now)
     }
 }
 

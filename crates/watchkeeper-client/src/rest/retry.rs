@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, Method, StatusCode};
+use watchkeeper_core::Backoff;
 
 use crate::transport::TransportError;
 
@@ -12,7 +13,7 @@ use crate::transport::TransportError;
 pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// A retry policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RetryPolicy {
     /// Maximum number of retries; 10 by default.
     pub max_retries: u32,
@@ -29,21 +30,6 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// No retries.
     pub const NONE: Self = Self { max_retries: 0, backoff: None };
-}
-
-/// Exponential backoff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Backoff {
-    /// The first wait.
-    pub first: Duration,
-    /// The longest wait.
-    pub most: Duration,
-}
-
-impl Backoff {
-    fn delay(&self, attempt: u32) -> Duration {
-        self.first.saturating_mul(2u32.saturating_pow(attempt)).min(self.most)
-    }
 }
 
 /// The kind of a request, for retries.
@@ -88,7 +74,7 @@ pub(super) fn retry_delay(
             Duration::from_secs(1)
         }
     };
-    Some(delay.max(policy.backoff.map_or(Duration::ZERO, |backoff| backoff.delay(number))))
+    Some(delay.max(policy.backoff.map_or(Duration::ZERO, |backoff| backoff.delay(number, fastrand::f64()))))
 }
 
 /// Parses `Retry-After` in seconds. Dates are ignored, as in client-go.
@@ -124,7 +110,8 @@ mod tests {
 
     #[test]
     fn backoff_doubles_up_to_the_longest_wait() {
-        let backoff = Backoff { first: Duration::from_secs(1), most: Duration::from_secs(5) };
+        let (base, cap) = (Duration::from_secs(1), Duration::from_secs(5));
+        let backoff = Backoff { base, cap, jitter: 0.0, ..Backoff::default() };
         let policy = RetryPolicy { max_retries: 10, backoff: Some(backoff) };
         let headers = HeaderMap::from_iter([(RETRY_AFTER, "2".parse().unwrap())]);
         let waits: Vec<u64> = (0..5)

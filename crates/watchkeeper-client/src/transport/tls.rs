@@ -4,12 +4,11 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::CertifiedKey;
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, RootCertStore};
+use watchkeeper_tls::AcceptAnyCertificate;
 
 use super::ConnectError;
 use crate::Config;
@@ -115,9 +114,9 @@ impl Tls {
             .with_safe_default_protocol_versions()
             .map_err(|error| unusable(format!("failed to set up TLS: {error}")))?;
         let builder = match (&self.authorities, &materials.authorities) {
-            (Authorities::SkipVerify, _) => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(Trusting(provider)))
-            }
+            (Authorities::SkipVerify, _) => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AcceptAnyCertificate::new(provider))),
             (_, Some(pem)) => {
                 let mut roots = roots(pem)?;
                 if self.include_system_roots {
@@ -209,43 +208,4 @@ fn parse(
 pub(super) fn server_name(name: &str) -> Option<ServerName<'static>> {
     let plain = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
     ServerName::try_from(plain.to_owned()).ok()
-}
-
-/// Believes any certificate, as `insecure-skip-tls-verify` asks for; signatures must still be right.
-#[derive(Debug)]
-struct Trusting(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Trusting {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }

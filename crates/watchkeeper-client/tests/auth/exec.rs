@@ -44,7 +44,7 @@ impl World {
 
     /// The status that a plugin prints with a client certificate for `name`.
     fn certificate(&self, name: &str, expires: &str) -> Value {
-        let identity = self.authority.vouch_for_client(name, &[]).unwrap();
+        let identity = self.authority.sign_client(name, &[]).unwrap();
         json!({"clientCertificateData": identity.certificate, "clientKeyData": identity.key,
             "expirationTimestamp": expires})
     }

@@ -22,7 +22,7 @@ async fn a_token_file_is_reread_after_its_token_is_rejected() {
 async fn certificate_files_are_reread() {
     let world = World::start().await;
     let write = |name: &str| {
-        let identity = world.authority.vouch_for_client(name, &[]).unwrap();
+        let identity = world.authority.sign_client(name, &[]).unwrap();
         world.write("c.crt", identity.certificate);
         world.write("c.key", identity.key);
     };
@@ -54,7 +54,7 @@ async fn impersonation_headers_reach_the_server() {
 #[tokio::test]
 async fn an_anonymous_transport_sends_no_credentials() {
     let world = World::start().await;
-    let identity = world.authority.vouch_for_client("ann", &[]).unwrap();
+    let identity = world.authority.sign_client("ann", &[]).unwrap();
     world.write("c.crt", identity.certificate);
     world.write("c.key", identity.key);
     for user in ["client-certificate: c.crt, client-key: c.key", "token: root, as: her", "tokenFile: token"] {

@@ -17,7 +17,9 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_apiserver::api::Api;
-use watchkeeper_apiserver::http::{Authenticator, Authority, Front, Listener, MASTERS, Security, User};
+use watchkeeper_apiserver::http::{
+    Authenticator, Authority, HandlerChain, Listener, MASTERS, Security, User,
+};
 use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::store::{HistoryLimits, MemoryStore};
 use watchkeeper_client::config::Proxy;
@@ -50,7 +52,7 @@ impl World {
 
     async fn serving(protocol: Protocol) -> Self {
         let authority = Authority::generate().unwrap();
-        let mut tls = (*authority.serve(&authority.vouch_for_server(&[]).unwrap()).unwrap()).clone();
+        let mut tls = (*authority.serve(&authority.sign_server(&[]).unwrap()).unwrap()).clone();
         if protocol == Protocol::Http1 {
             tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         }
@@ -67,7 +69,7 @@ impl World {
         let store = Arc::new(MemoryStore::new(HistoryLimits::default()));
         let api = Api::new(Arc::new(registry::builtin().clone()), store, listener.address().to_string());
         let stop = CancellationToken::new();
-        let serving = tokio::spawn(listener.run(Front::new(api, known), stop.clone()));
+        let serving = tokio::spawn(listener.run(HandlerChain::new(api, known), stop.clone()));
         Self { url, authority, directory: tempfile::tempdir().unwrap(), stop, serving }
     }
 

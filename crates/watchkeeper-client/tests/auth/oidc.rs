@@ -91,7 +91,7 @@ impl State {
 impl Provider {
     /// Starts a provider with a certificate of the API server's authority.
     async fn start(world: &World) -> Self {
-        let identity = world.authority.vouch_for_server(&[]).unwrap();
+        let identity = world.authority.sign_server(&[]).unwrap();
         let mut tls = (*world.authority.serve(&identity).unwrap()).clone();
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         let acceptor = TlsAcceptor::from(Arc::new(tls));

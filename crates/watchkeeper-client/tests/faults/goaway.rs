@@ -43,7 +43,7 @@ impl Server {
     /// Performs one act per request, and repeats the last one.
     async fn start(acts: &'static [Act]) -> Self {
         let authority = Authority::generate().unwrap();
-        let tls = authority.serve(&authority.vouch_for_server(&[]).unwrap()).unwrap();
+        let tls = authority.serve(&authority.sign_server(&[]).unwrap()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(AtomicUsize::new(0));

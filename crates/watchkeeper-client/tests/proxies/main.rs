@@ -54,7 +54,7 @@ async fn an_http_proxy_opens_a_tunnel_with_and_without_credentials() {
 async fn an_https_proxy_must_be_trusted() {
     let server = ApiServer::builder().start().await.unwrap();
     let proxies = Authority::generate().unwrap();
-    let identity = proxies.vouch_for_server(&[]).unwrap();
+    let identity = proxies.sign_server(&[]).unwrap();
     let mut tls = (*proxies.serve(&identity).unwrap()).clone();
     tls.alpn_protocols.clear();
     let acceptor = TlsAcceptor::from(std::sync::Arc::new(tls));

@@ -106,9 +106,7 @@ async fn approval_uses_the_subresource_path() {
         requests.patch_approval("a", PatchKind::Merge, &patch, &write()).await.unwrap_err(),
     ] {
         assert!(error.is_not_found());
-        let watchkeeper_client::rest::RequestError::Api { request, .. } = &error else {
-            panic!("{error}")
-        };
+        let watchkeeper_client::rest::RequestError::Api { request, .. } = &error else { panic!("{error}") };
         assert!(request.ends_with(path), "{request}");
     }
     world.stop().await;

@@ -79,8 +79,8 @@ pub use salvage::Loss;
 pub use side_file::SideFile;
 
 use super::{
-    BoxWatch, Collection, Expect, HistoryLimits, MemoryStore, Range, RangeQuery, ReadError, Revision, Store,
-    StoreFuture, Stored, Unversioned, WatchError, WatchQuery, WriteError,
+    BoxWatch, CollectionId, HistoryLimits, MemoryStore, Precondition, Range, RangeQuery, ReadError, Revision,
+    Store, StoreFuture, Stored, Unversioned, WatchError, WatchQuery, WriteError,
 };
 use directory::Directory;
 use files::Files;
@@ -223,7 +223,11 @@ impl DiskStore {
         &self.memory
     }
 
-    async fn write(&self, collection: &Collection, operation: Operation) -> Result<Arc<Stored>, WriteError> {
+    async fn write(
+        &self,
+        collection: &CollectionId,
+        operation: Operation,
+    ) -> Result<Arc<Stored>, WriteError> {
         let (answer, answered) = oneshot::channel();
         let command = Command { collection: collection.clone(), operation, now: Instant::now(), answer };
         let gone = || WriteError::Unavailable("writer has stopped".into());
@@ -245,7 +249,7 @@ impl Drop for DiskStore {
 impl Store for DiskStore {
     fn get<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         key: &'a ObjectKey,
     ) -> StoreFuture<'a, Result<Option<Arc<Stored>>, ReadError>> {
         self.memory.get(collection, key)
@@ -257,9 +261,9 @@ impl Store for DiskStore {
 
     fn put<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         value: Unversioned,
-        expect: Expect,
+        expect: Precondition,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>> {
         Box::pin(async move {
             let value = record::readable(collection, &value).map_err(WriteError::NotDurable)?;
@@ -269,7 +273,7 @@ impl Store for DiskStore {
 
     fn delete<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         key: &'a ObjectKey,
         at: Option<Revision>,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>> {

@@ -3,7 +3,7 @@
 use watchkeeper_core::{BoxError, ObjectKey};
 
 use super::frame::LARGEST;
-use crate::{Collection, Revision, Stored, Unversioned};
+use crate::{CollectionId, Revision, Stored, Unversioned};
 
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
@@ -15,9 +15,9 @@ const SHORT: &str = "the record is truncated";
 #[derive(Debug)]
 pub(super) enum Record {
     /// An object as stored.
-    Put { collection: Collection, stored: Stored },
+    Put { collection: CollectionId, stored: Stored },
     /// A deletion.
-    Delete { collection: Collection, key: ObjectKey, revision: Revision },
+    Delete { collection: CollectionId, key: ObjectKey, revision: Revision },
     /// The end of a snapshot with this number of objects.
     End { objects: u64 },
 }
@@ -26,7 +26,7 @@ pub(super) enum Record {
 ///
 /// # Errors
 /// Fails if the object is not JSON with metadata, if its body and head have different keys, or if it is too large.
-pub(super) fn readable(collection: &Collection, value: &Unversioned) -> Result<Unversioned, BoxError> {
+pub(super) fn readable(collection: &CollectionId, value: &Unversioned) -> Result<Unversioned, BoxError> {
     let (before, after) = value.around_version();
     if before.len() + after.len() + collection.as_str().len() > LARGEST {
         return Err("object is too large for a record".into());
@@ -44,7 +44,7 @@ pub(super) fn readable(collection: &Collection, value: &Unversioned) -> Result<U
 }
 
 /// Appends the payload of a write.
-pub(super) fn put(out: &mut Vec<u8>, collection: &Collection, stored: &Stored) {
+pub(super) fn put(out: &mut Vec<u8>, collection: &CollectionId, stored: &Stored) {
     out.push(PUT);
     out.extend_from_slice(&stored.modified().get().to_le_bytes());
     out.extend_from_slice(&stored.created().get().to_le_bytes());
@@ -53,12 +53,12 @@ pub(super) fn put(out: &mut Vec<u8>, collection: &Collection, stored: &Stored) {
 }
 
 /// Returns the length of the payload of a write.
-pub(super) fn put_length(collection: &Collection, stored: &Stored) -> usize {
+pub(super) fn put_length(collection: &CollectionId, stored: &Stored) -> usize {
     1 + 8 + 8 + 2 + collection.as_str().len() + stored.object().encoded.body.len()
 }
 
 /// Appends the payload of a deletion.
-pub(super) fn delete(out: &mut Vec<u8>, collection: &Collection, key: &ObjectKey, revision: Revision) {
+pub(super) fn delete(out: &mut Vec<u8>, collection: &CollectionId, key: &ObjectKey, revision: Revision) {
     out.push(DELETE);
     out.extend_from_slice(&revision.get().to_le_bytes());
     text(out, collection.as_str());

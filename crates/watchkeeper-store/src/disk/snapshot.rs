@@ -16,7 +16,7 @@ use super::log::Log;
 use super::record::{end, put, put_length};
 use super::{LOG, SNAPSHOT, draft_name, revision_in, snapshot_name};
 use crate::memory::Snapshot;
-use crate::{Collection, MemoryStore, Revision, Stored};
+use crate::{CollectionId, MemoryStore, Revision, Stored};
 
 /// The number of bytes per write.
 const CHUNK: usize = 1 << 20;
@@ -39,7 +39,7 @@ impl Default for Thresholds {
 }
 
 /// Returns the number of bytes an object occupies in a snapshot.
-pub(super) fn kept_bytes(collection: &Collection, stored: &Stored) -> u64 {
+pub(super) fn kept_bytes(collection: &CollectionId, stored: &Stored) -> u64 {
     (HEADER + put_length(collection, stored)) as u64
 }
 
@@ -130,7 +130,7 @@ impl Snapshots {
 }
 
 /// Writes all objects at a revision, and removes the files that this replaces.
-fn write(files: &dyn Files, revision: Revision, live: &[(Collection, Snapshot)]) -> io::Result<()> {
+fn write(files: &dyn Files, revision: Revision, live: &[(CollectionId, Snapshot)]) -> io::Result<()> {
     create(files, revision, live)?;
     for name in files.list()? {
         let is_before = |prefix| revision_in(&name, prefix).is_some_and(|other| other < revision);
@@ -145,7 +145,7 @@ fn write(files: &dyn Files, revision: Revision, live: &[(Collection, Snapshot)])
 pub(super) fn create(
     files: &dyn Files,
     revision: Revision,
-    live: &[(Collection, Snapshot)],
+    live: &[(CollectionId, Snapshot)],
 ) -> io::Result<()> {
     let name = snapshot_name(revision);
     let draft = draft_name(&name);
@@ -163,7 +163,7 @@ fn fill(
     files: &dyn Files,
     name: &str,
     revision: Revision,
-    live: &[(Collection, Snapshot)],
+    live: &[(CollectionId, Snapshot)],
 ) -> io::Result<()> {
     let mut file = files.create(name)?;
     let mut bytes = file_header(FileKind::Snapshot, revision);

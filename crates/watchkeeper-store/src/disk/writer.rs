@@ -24,7 +24,7 @@ use super::log::Log;
 use super::record;
 use super::snapshot::{Snapshots, kept_bytes};
 use crate::memory::Change;
-use crate::{Collection, Expect, MemoryStore, Revision, Stored, Unversioned, WriteError};
+use crate::{CollectionId, MemoryStore, Precondition, Revision, Stored, Unversioned, WriteError};
 
 /// Approximate maximum of commands and of bytes per sync.
 const BATCH_COMMANDS: usize = 1024;
@@ -38,7 +38,7 @@ const PROBE_BYTES: usize = 2 << 20;
 /// A write, and the channel for its result.
 #[derive(Debug)]
 pub(super) struct Command {
-    pub(super) collection: Collection,
+    pub(super) collection: CollectionId,
     pub(super) operation: Operation,
     /// The time of the request, on the caller's clock.
     pub(super) now: Instant,
@@ -47,7 +47,7 @@ pub(super) struct Command {
 
 #[derive(Debug)]
 pub(super) enum Operation {
-    Put { value: Unversioned, expect: Expect },
+    Put { value: Unversioned, expect: Precondition },
     Delete { key: ObjectKey, at: Option<Revision> },
 }
 
@@ -194,7 +194,7 @@ struct Batch {
     removed: u64,
     staged: Vec<Staged>,
     /// `disk.D2`: the states that these changes will leave, by key.
-    pending: HashMap<(Collection, ObjectKey), Option<Arc<Stored>>>,
+    pending: HashMap<(CollectionId, ObjectKey), Option<Arc<Stored>>>,
 }
 
 struct Staged {
@@ -204,7 +204,7 @@ struct Staged {
 
 enum Outcome {
     Change {
-        collection: Collection,
+        collection: CollectionId,
         change: Change,
         now: Instant,
     },

@@ -1,4 +1,4 @@
-//! Collection store: the objects and history of one collection, behind one lock.
+//! The store of one collection: the objects and history of one collection, behind one lock.
 //!
 //! Input: [`MemoryStore`](super::MemoryStore), which forwards the reads and writes of one collection.
 //! Output: [`MemoryWatch`](super::MemoryWatch), which reads the history and waits on `changed`.
@@ -17,7 +17,7 @@ use watchkeeper_core::ObjectKey;
 use super::Counter;
 use super::history::{BATCH, Dropped, History, HistoryLimits};
 use super::snapshot::Snapshot;
-use crate::{Event, Expect, Range, RangeQuery, ReadError, Revision, Stored, Unversioned, WriteError};
+use crate::{Event, Precondition, Range, RangeQuery, ReadError, Revision, Stored, Unversioned, WriteError};
 
 /// The maximum number of states kept for paging.
 pub(super) const REMEMBERED: usize = 16;
@@ -77,7 +77,7 @@ impl CollectionStore {
         self.state.read().live.get(key).cloned()
     }
 
-    pub(super) fn put(&self, value: &Unversioned, expect: Expect) -> Result<Arc<Stored>, WriteError> {
+    pub(super) fn put(&self, value: &Unversioned, expect: Precondition) -> Result<Arc<Stored>, WriteError> {
         let now = Instant::now();
         let (stored, _freed) = self.state.write().put(&self.counter, value, expect, now)?;
         self.wake();
@@ -242,7 +242,7 @@ impl State {
         &mut self,
         counter: &Counter,
         value: &Unversioned,
-        expect: Expect,
+        expect: Precondition,
         now: Instant,
     ) -> Result<(Arc<Stored>, Freed), WriteError> {
         let existing = self.live.get(value.key());

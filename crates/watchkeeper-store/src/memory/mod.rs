@@ -48,7 +48,7 @@ pub(super) use snapshot::Snapshot;
 use watch::MemoryWatch;
 
 use super::{
-    BoxWatch, Collection, Expect, Range, RangeQuery, ReadError, Revision, Store, StoreFuture, Stored,
+    BoxWatch, CollectionId, Precondition, Range, RangeQuery, ReadError, Revision, Store, StoreFuture, Stored,
     Unversioned, WatchError, WatchQuery, WriteError,
 };
 
@@ -65,7 +65,7 @@ pub struct MemoryStore {
 
 #[derive(Debug)]
 struct Collections {
-    by_collection: HashMap<Collection, Arc<CollectionStore>>,
+    by_collection: HashMap<CollectionId, Arc<CollectionStore>>,
     /// The floor of new collections: one that was never written has no older state either.
     compacted: Revision,
 }
@@ -116,12 +116,12 @@ impl MemoryStore {
 
     /// Applies a change that was decided on the current state, at the next revision: for a store that persists
     /// changes first and is the only writer. Returns what the write returns.
-    pub(super) fn apply(&self, collection: &Collection, change: Change, now: Instant) -> Arc<Stored> {
+    pub(super) fn apply(&self, collection: &CollectionId, change: Change, now: Instant) -> Arc<Stored> {
         self.collection_store(collection).apply(change, now)
     }
 
     /// Returns the object stored under a key.
-    pub(super) fn newest_of(&self, collection: &Collection, key: &ObjectKey) -> Option<Arc<Stored>> {
+    pub(super) fn newest_of(&self, collection: &CollectionId, key: &ObjectKey) -> Option<Arc<Stored>> {
         self.collection_store(collection).get(key)
     }
 
@@ -131,7 +131,7 @@ impl MemoryStore {
     }
 
     /// Returns all live objects. They are at one revision only if no write is in progress.
-    pub(super) fn live(&self) -> Vec<(Collection, Snapshot)> {
+    pub(super) fn live(&self) -> Vec<(CollectionId, Snapshot)> {
         let collections: Vec<_> = self
             .collections
             .read()
@@ -152,7 +152,7 @@ impl MemoryStore {
         }
     }
 
-    fn collection_store(&self, collection: &Collection) -> Arc<CollectionStore> {
+    fn collection_store(&self, collection: &CollectionId) -> Arc<CollectionStore> {
         if let Some(collection_store) = self.collections.read().by_collection.get(collection) {
             return collection_store.clone();
         }
@@ -181,13 +181,13 @@ impl MemoryStore {
 
     /// Returns the number of events in the history of a collection.
     #[cfg(test)]
-    pub(super) fn history_len(&self, collection: &Collection) -> usize {
+    pub(super) fn history_len(&self, collection: &CollectionId) -> usize {
         self.collection_store(collection).history_len()
     }
 
     /// Returns the number of states of a collection kept for paging.
     #[cfg(test)]
-    pub(super) fn remembered(&self, collection: &Collection) -> usize {
+    pub(super) fn remembered(&self, collection: &CollectionId) -> usize {
         self.collection_store(collection).remembered()
     }
 }
@@ -195,7 +195,7 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn get<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         key: &'a ObjectKey,
     ) -> StoreFuture<'a, Result<Option<Arc<Stored>>, ReadError>> {
         Box::pin(async move { Ok(self.collection_store(collection).get(key)) })
@@ -207,16 +207,16 @@ impl Store for MemoryStore {
 
     fn put<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         value: Unversioned,
-        expect: Expect,
+        expect: Precondition,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>> {
         Box::pin(async move { self.collection_store(collection).put(&value, expect) })
     }
 
     fn delete<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         key: &'a ObjectKey,
         at: Option<Revision>,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>> {

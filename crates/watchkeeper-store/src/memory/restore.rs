@@ -10,22 +10,22 @@ use watchkeeper_core::ObjectKey;
 
 use super::snapshot::Snapshot;
 use super::{HistoryLimits, MemoryStore};
-use crate::{Collection, Revision, Stored};
+use crate::{CollectionId, Revision, Stored};
 
 /// The objects of a store that is being restored.
 #[derive(Debug, Default)]
 pub(crate) struct Restore {
-    live: HashMap<Collection, Snapshot>,
+    live: HashMap<CollectionId, Snapshot>,
 }
 
 impl Restore {
     /// Returns the object under a key.
-    pub(crate) fn get(&self, collection: &Collection, key: &ObjectKey) -> Option<&Arc<Stored>> {
+    pub(crate) fn get(&self, collection: &CollectionId, key: &ObjectKey) -> Option<&Arc<Stored>> {
         self.live.get(collection)?.get(key)
     }
 
     /// Inserts an object, and returns the one it replaced.
-    pub(crate) fn put(&mut self, collection: &Collection, stored: Arc<Stored>) -> Option<Arc<Stored>> {
+    pub(crate) fn put(&mut self, collection: &CollectionId, stored: Arc<Stored>) -> Option<Arc<Stored>> {
         match self.live.get_mut(collection) {
             Some(live) => live.insert(stored),
             None => self.live.entry(collection.clone()).or_default().insert(stored),
@@ -33,19 +33,19 @@ impl Restore {
     }
 
     /// Removes an object.
-    pub(crate) fn delete(&mut self, collection: &Collection, key: &ObjectKey) -> Option<Arc<Stored>> {
+    pub(crate) fn delete(&mut self, collection: &CollectionId, key: &ObjectKey) -> Option<Arc<Stored>> {
         self.live.get_mut(collection)?.remove(key)
     }
 
     /// Returns all objects, in key order within each collection.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = (&Collection, Arc<Stored>)> {
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (&CollectionId, Arc<Stored>)> {
         self.live
             .iter()
             .flat_map(|(collection, live)| live.objects().into_iter().map(move |stored| (collection, stored)))
     }
 
     /// Returns all objects by collection, sharing them.
-    pub(crate) fn live(&self) -> Vec<(Collection, Snapshot)> {
+    pub(crate) fn live(&self) -> Vec<(CollectionId, Snapshot)> {
         self.live.iter().map(|(collection, live)| (collection.clone(), live.clone())).collect()
     }
 

@@ -19,21 +19,23 @@ fn an_empty_store_is_at_revision_1_and_the_first_change_is_2_whatever_its_collec
     assert_eq!(now(store.current()).unwrap(), Revision::FIRST);
     assert_eq!(now(store.range(RangeQuery::all(pods()))).unwrap().revision, Revision::new(1));
     assert_eq!(put(&store, "n/a"), Revision::new(2));
-    let leases = Collection::from("coordination.k8s.io/leases");
-    let lease = now(store.put(&leases, value("n/a", ""), Expect::Absent)).unwrap();
+    let leases = CollectionId::from("coordination.k8s.io/leases");
+    let lease = now(store.put(&leases, value("n/a", ""), Precondition::Absent)).unwrap();
     assert_eq!(lease.modified(), Revision::new(3));
     assert_eq!(now(store.range(RangeQuery::all(pods()))).unwrap().revision, Revision::new(3));
 }
 
 fn a_write_that_expects_something_else_changes_nothing_and_returns_what_is_stored<S: Subject>() {
     let store = S::fresh();
-    assert_eq!(conflict(now(store.put(&pods(), value("n/a", ""), Expect::At(Revision::new(2))))), None);
+    assert_eq!(conflict(now(store.put(&pods(), value("n/a", ""), Precondition::At(Revision::new(2))))), None);
     assert_eq!(conflict(now(store.delete(&pods(), &key("n/a"), None))), None);
-    let first = now(store.put(&pods(), value("n/a", "1"), Expect::Absent)).unwrap();
-    let second = now(store.put(&pods(), value("n/a", "2"), Expect::At(first.modified()))).unwrap();
+    let first = now(store.put(&pods(), value("n/a", "1"), Precondition::Absent)).unwrap();
+    let second = now(store.put(&pods(), value("n/a", "2"), Precondition::At(first.modified()))).unwrap();
     assert_eq!((second.created(), second.modified()), (Revision::new(2), Revision::new(3)));
 
-    for expect in [Expect::Absent, Expect::At(first.modified()), Expect::At(Revision::new(4))] {
+    for expect in
+        [Precondition::Absent, Precondition::At(first.modified()), Precondition::At(Revision::new(4))]
+    {
         let current = conflict(now(store.put(&pods(), value("n/a", "3"), expect)));
         assert_eq!(current.as_ref(), Some(&second), "{expect:?}");
     }
@@ -48,7 +50,7 @@ fn a_write_that_expects_something_else_changes_nothing_and_returns_what_is_store
 fn a_deleted_object_leaves_its_last_state_under_the_revision_of_its_deletion<S: Subject>() {
     let store = S::fresh();
     let mut watch = watch(&store, Revision::FIRST).unwrap();
-    let stored = now(store.put(&pods(), value("n/a", "x"), Expect::Absent)).unwrap();
+    let stored = now(store.put(&pods(), value("n/a", "x"), Precondition::Absent)).unwrap();
     let last = now(store.delete(&pods(), &key("n/a"), Some(stored.modified()))).unwrap();
     assert_eq!(
         last.object().encoded.body.as_ref(),
@@ -140,7 +142,7 @@ fn a_watch_from_the_future_is_silent_until_then<S: Subject>() {
 fn a_watch_reports_progress_only_up_to_what_it_has_yielded<S: Subject>() {
     let store = S::fresh();
     let mut watch = watch(&store, Revision::FIRST).unwrap();
-    now(store.put(&"nodes".into(), value("n", ""), Expect::Absent)).unwrap();
+    now(store.put(&"nodes".into(), value("n", ""), Precondition::Absent)).unwrap();
     assert_eq!(watch.progress(), Revision::new(2), "nothing of this collection is pending");
     put(&store, "n/a");
     put(&store, "n/b");
@@ -163,21 +165,21 @@ async fn a_sleeping_watcher_is_woken_by_a_write_and_a_dropped_poll_loses_nothing
 
 fn a_write_that_is_never_polled_never_happens<S: Subject>() {
     let store: Box<dyn Store> = Box::new(S::fresh());
-    drop(store.put(&pods(), value("n/a", ""), Expect::Any));
+    drop(store.put(&pods(), value("n/a", ""), Precondition::Any));
     assert_eq!(now(store.current()).unwrap(), Revision::FIRST);
 }
 
 #[test]
 fn in_memory_a_write_happens_within_one_poll() {
     let store = MemoryStore::default();
-    let written = store.put(&pods(), value("n/a", ""), Expect::Any).now_or_never();
+    let written = store.put(&pods(), value("n/a", ""), Precondition::Any).now_or_never();
     assert_eq!(written.unwrap().unwrap().modified(), Revision::new(2));
 }
 
 fn dropping_a_watch_frees_its_events<S: Subject>() {
     let store = S::fresh();
     let mut watch = watch(&store, Revision::FIRST).unwrap();
-    let stored = now(store.put(&pods(), value("n/a", ""), Expect::Any)).unwrap();
+    let stored = now(store.put(&pods(), value("n/a", ""), Precondition::Any)).unwrap();
     let batch: Vec<Arc<Event>> = now(watch.next()).unwrap().unwrap();
     assert_eq!(Arc::strong_count(&batch[0]), 2, "the batch and the history");
     drop(batch);

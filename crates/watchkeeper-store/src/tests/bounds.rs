@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::*;
-use crate::{HistoryLimits, RangeQuery, ReadError, Told};
+use crate::{ChangeType, HistoryLimits, RangeQuery, ReadError};
 use bytes::Bytes;
 use watchkeeper_core::Encoding;
 
@@ -25,10 +25,10 @@ fn a_history_never_holds_more_bytes_than_it_may_but_always_the_newest_event<S: S
     let store = S::new(HistoryLimits { bytes: 20_000, ..HistoryLimits::default() });
     let text = "x".repeat(4_000);
     for _ in 0..20 {
-        now(store.put(&pods(), value("n/a", &text), Expect::Any)).unwrap();
+        now(store.put(&pods(), value("n/a", &text), Precondition::Any)).unwrap();
     }
     assert_eq!(store.memory().history_len(&pods()), 4, "memory.M3");
-    now(store.put(&pods(), value("n/a", &"x".repeat(100_000)), Expect::Any)).unwrap();
+    now(store.put(&pods(), value("n/a", &"x".repeat(100_000)), Precondition::Any)).unwrap();
     put(&store, "n/a");
     assert_eq!(store.memory().history_len(&pods()), 1);
 }
@@ -55,7 +55,7 @@ async fn trimming_drops_encodings_before_events<S: Subject>() {
     let mut watch = watch(&store, Revision::FIRST).unwrap();
     put(&store, "n/a");
     let encode = |event: &Event, text: &'static str| {
-        let bytes = event.encoded(Told::Added, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
+        let bytes = event.encoded(ChangeType::Added, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
         bytes.unwrap().unwrap()
     };
     let held = now(watch.next()).unwrap().unwrap();
@@ -111,7 +111,7 @@ async fn a_watcher_that_sleeps_while_others_write_is_not_behind<S: Subject>() {
     let query = WatchQuery { collection: pods(), namespace: Some("quiet".into()), after: Revision::FIRST };
     let mut watch = now(store.watch(query)).unwrap();
     for _ in 0..10 {
-        now(store.put(&"nodes".into(), value("n", ""), Expect::Any)).unwrap();
+        now(store.put(&"nodes".into(), value("n", ""), Precondition::Any)).unwrap();
     }
     put(&store, "quiet/a");
     assert_eq!(drain(&mut watch), ["created quiet/a@12"]);
@@ -142,7 +142,7 @@ fn only_the_newest_1024_events_keep_their_encodings<S: Subject>() {
     put(&store, "n/a");
     let first = || now(watch(&store, Revision::FIRST).unwrap().next()).unwrap().unwrap().swap_remove(0);
     let encode = |text: &'static str| {
-        let bytes = first().encoded(Told::Added, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
+        let bytes = first().encoded(ChangeType::Added, Encoding::Json, |_| Ok::<_, ()>(Bytes::from(text)));
         bytes.unwrap().unwrap()
     };
     encode("first");

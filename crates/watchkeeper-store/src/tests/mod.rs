@@ -15,8 +15,8 @@ use futures_util::{FutureExt, StreamExt};
 use watchkeeper_core::ObjectKey;
 
 use super::{
-    BoxWatch, Collection, DiskStore, Event, Expect, HistoryLimits, MemoryStore, Revision, Store, Stored,
-    Unversioned, WatchError, WatchQuery, WriteError,
+    BoxWatch, CollectionId, DiskStore, Event, HistoryLimits, MemoryStore, Precondition, Revision, Store,
+    Stored, Unversioned, WatchError, WatchQuery, WriteError,
 };
 
 /// A store under test.
@@ -77,7 +77,7 @@ use of_each_store;
 /// The maximum wait for an expected result.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn pods() -> Collection {
+fn pods() -> CollectionId {
     "pods".into()
 }
 
@@ -117,7 +117,7 @@ pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn put(store: &dyn Store, key: &str) -> Revision {
-    now(store.put(&pods(), value(key, ""), Expect::Any)).unwrap().modified()
+    now(store.put(&pods(), value(key, ""), Precondition::Any)).unwrap().modified()
 }
 
 fn delete(store: &dyn Store, text: &str) -> Revision {

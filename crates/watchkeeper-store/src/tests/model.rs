@@ -106,7 +106,7 @@ struct Run<S> {
     current: Revision,
 }
 
-fn collection(index: usize) -> Collection {
+fn collection(index: usize) -> CollectionId {
     COLLECTIONS[index].into()
 }
 
@@ -145,19 +145,21 @@ impl<S: Subject> Run<S> {
         let text = key_text(number);
         let existing = self.models[index].newest().get(&text).cloned();
         let expect = match expect {
-            Expectation::Absent => Expect::Absent,
+            Expectation::Absent => Precondition::Absent,
             Expectation::Right => {
-                Expect::At(existing.as_ref().map_or(self.current, |stored| stored.modified()))
+                Precondition::At(existing.as_ref().map_or(self.current, |stored| stored.modified()))
             }
             Expectation::Wrong => {
-                Expect::At(existing.as_ref().map_or(self.current, |stored| stored.modified().before()))
+                Precondition::At(existing.as_ref().map_or(self.current, |stored| stored.modified().before()))
             }
-            Expectation::Any => Expect::Any,
+            Expectation::Any => Precondition::Any,
         };
         let allowed = match expect {
-            Expect::Absent => existing.is_none(),
-            Expect::At(revision) => existing.as_ref().is_some_and(|stored| stored.modified() == revision),
-            Expect::Any => true,
+            Precondition::Absent => existing.is_none(),
+            Precondition::At(revision) => {
+                existing.as_ref().is_some_and(|stored| stored.modified() == revision)
+            }
+            Precondition::Any => true,
         };
         let result = now(self.store.put(&collection(index), value(&text, "d"), expect));
         if !allowed {

@@ -25,8 +25,10 @@ async fn write<S: Subject>(store: Arc<S>, writer: usize) -> Vec<Revision> {
             let result = match &seen {
                 Some(stored) if deletes => store.delete(&pods(), &key(&text), Some(stored.modified())).await,
                 None if deletes => break,
-                Some(stored) => store.put(&pods(), value(&text, "d"), Expect::At(stored.modified())).await,
-                None => store.put(&pods(), value(&text, "d"), Expect::Absent).await,
+                Some(stored) => {
+                    store.put(&pods(), value(&text, "d"), Precondition::At(stored.modified())).await
+                }
+                None => store.put(&pods(), value(&text, "d"), Precondition::Absent).await,
             };
             match result {
                 Ok(stored) => {

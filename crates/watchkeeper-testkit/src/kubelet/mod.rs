@@ -22,7 +22,8 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_apiserver::http::{
-    Anonymous, Authenticator, Authority, CertificateError, Front, Identity, ListenError, Listener, Security,
+    Anonymous, Authenticator, Authority, CertificateError, HandlerChain, Identity, ListenError, Listener,
+    Security,
 };
 use watchkeeper_core::Status;
 
@@ -114,7 +115,7 @@ impl Kubelet {
         channels: Channels,
     ) -> Result<Self, KubeletError> {
         let authority = Authority::generate()?;
-        let identity = authority.vouch_for_server(&[])?;
+        let identity = authority.sign_server(&[])?;
         let security = Security::Tls(serve(&identity)?);
         let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into(), security).await?;
         let object = json!({
@@ -131,8 +132,8 @@ impl Kubelet {
         let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
         // Who asks is the API server, or a test: nobody is kept out.
         let everybody = Authenticator::default().anonymous(Anonymous::Allowed);
-        let (front, running) = (Front::new(answers.clone(), everybody), stop.clone());
-        tasks.spawn(async move { listener.run(front, running).await });
+        let (chain, running) = (HandlerChain::new(answers.clone(), everybody), stop.clone());
+        tasks.spawn(async move { listener.run(chain, running).await });
         Ok(Self { node: node.to_owned(), logs, answers, stop, tasks })
     }
 

@@ -50,6 +50,9 @@ struct State {
     /// Index of the subscription to poll first, for fairness.
     turn: usize,
     replay: ReplayBuffer,
+    /// Whether changes are being encoded, without the lock. Meanwhile nothing else is polled: a connection that replaces
+    /// the encoding one would overtake it.
+    is_encoding: bool,
     /// Last number given to a connection or the start of a subscription.
     numbers: u64,
     /// Number of the current connection. A newer one replaces it.
@@ -98,7 +101,8 @@ impl Session {
                     state.numbers += 1;
                     let (number, request) = (state.numbers, Arc::new(request));
                     let task = self.start(number, Arc::clone(&request), None);
-                    Subscription::new(number, request, task, state.replay.last() > 0)
+                    let has_content = state.replay.last() > 0 || state.is_encoding;
+                    Subscription::new(number, request, task, has_content)
                 }
             };
             state.subscriptions.push(subscription);
@@ -151,6 +155,7 @@ impl Session {
                     *cursor = sequence;
                     return Pulled::Frame(message.frame(&self.id, sequence));
                 }
+                Replay::UpToDate | Replay::Gap if state.is_encoding => return Pulled::Nothing,
                 Replay::Gap => {
                     state.reset();
                     *cursor = state.replay.last();
@@ -161,9 +166,15 @@ impl Session {
                 None => return Pulled::Nothing,
                 Some(Work::Send(message)) => state.replay.push(message),
                 Some(Work::Encode(sub, changes)) => {
+                    state.is_encoding = true;
                     drop(state);
                     let message = Message { sub, payload: changes.encode() };
-                    self.state.lock().replay.push(message);
+                    let mut state = self.state.lock();
+                    state.is_encoding = false;
+                    state.replay.push(message);
+                    if state.connection != connection {
+                        self.ready.notify_one(); // the connection that has replaced this one waits for the message
+                    }
                 }
             }
         }

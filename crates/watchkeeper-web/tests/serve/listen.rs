@@ -139,7 +139,7 @@ async fn idle_connections_do_not_delay_shutdown() {
 /// Creates an authority and a server certificate.
 fn identity() -> (Authority, Identity) {
     let authority = Authority::generate().unwrap();
-    let identity = authority.vouch_for_server(&[]).unwrap();
+    let identity = authority.sign_server(&[]).unwrap();
     (authority, identity)
 }
 

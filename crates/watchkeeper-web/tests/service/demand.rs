@@ -65,10 +65,7 @@ async fn on_demand_informers_are_limited() {
     }
     let path = format!("/widgets/example.com/v{}", MAX_ON_DEMAND + 1);
     let full = world.get(&path).await;
-    assert_eq!(
-        full.failure(503),
-        "64 resources are cached on demand already, and all of them are in use; try again later"
-    );
+    assert_eq!(full.failure(503), "64 on-demand resources are already in use; try again later");
     assert_eq!(full.headers["retry-after"], "60");
 
     read.remove(6);

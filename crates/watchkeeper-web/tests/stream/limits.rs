@@ -20,7 +20,7 @@ async fn a_stream_has_1024_subscriptions_and_no_more() {
     let (status, answer) = world.put(&reader.stream, &json!({"subscriptions": subs}).to_string()).await;
     assert_eq!(
         (status, answer["message"].as_str()),
-        (400, Some("1025 subscriptions: a stream has at most 1024"))
+        (400, Some("1025 subscriptions exceed the limit of 1024 per stream"))
     );
     world.delete("two").await;
     reader.until_seen(&mut view, |view| view.subs.values().all(|rows| rows.len() == 1)).await;

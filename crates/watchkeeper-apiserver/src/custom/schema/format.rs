@@ -7,7 +7,7 @@ use regex::Regex;
 use super::pattern::Pattern;
 use crate::http::go_text::parse_duration;
 use crate::validate::address::{Range, address};
-use crate::validate::form::{label, subdomain};
+use crate::validate::syntax::{label, subdomain};
 
 /// Letters and signs of any script, for [`hostname`].
 static HOSTNAME: LazyLock<Regex> = LazyLock::new(|| {

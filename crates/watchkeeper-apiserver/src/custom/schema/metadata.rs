@@ -13,8 +13,8 @@ use crate::http::FINDING_PATH_BYTES;
 use crate::http::go_text::beginning;
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
-use crate::validate::form::label_1035;
 use crate::validate::metadata;
+use crate::validate::syntax::label_1035;
 
 /// The schema of `ObjectMeta`.
 static OBJECT_META: LazyLock<Option<&'static Message>> = LazyLock::new(|| {

@@ -7,8 +7,8 @@ use watchkeeper_core::Quoted;
 use crate::validate::amount::{Amount, container_resource, written};
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{label, path_segment};
 use crate::validate::selector::json_text;
+use crate::validate::syntax::{label, path_segment};
 
 const MOST_WINDOW_SECONDS: i64 = 3600;
 const MOST_PERIOD_SECONDS: i64 = 1800;

@@ -6,7 +6,7 @@ use crate::apply::Reset;
 use crate::clock::now;
 use crate::registry::Resource;
 use crate::rules::KindRules;
-use crate::validate::form::NameRule;
+use crate::validate::syntax::NameRule;
 use crate::write::Draft;
 
 #[derive(Debug)]

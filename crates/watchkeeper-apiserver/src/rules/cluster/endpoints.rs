@@ -7,7 +7,7 @@ use crate::rules::KindRules;
 use crate::validate::address;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{label, port_number, subdomain};
+use crate::validate::syntax::{label, port_number, subdomain};
 
 #[derive(Debug)]
 pub(in crate::rules) struct Endpoints;

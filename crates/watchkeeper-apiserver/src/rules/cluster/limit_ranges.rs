@@ -6,8 +6,8 @@ use crate::rules::KindRules;
 use crate::validate::amount::{Amount, container_resource, is_overcommitted, resource, written};
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::qualified_name;
 use crate::validate::selector::json_text;
+use crate::validate::syntax::qualified_name;
 
 #[derive(Debug)]
 pub(in crate::rules) struct LimitRanges;

@@ -8,9 +8,9 @@ use crate::registry::Resource;
 use crate::rules::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{NameRule, qualified_name};
 use crate::validate::metadata::owned_finalizer;
 use crate::validate::selector::json_text;
+use crate::validate::syntax::{NameRule, qualified_name};
 use crate::write::Draft;
 
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";

@@ -6,8 +6,8 @@ use crate::rules::{KindRules, Update};
 use crate::validate::address;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{label, label_value, qualified_name, subdomain};
 use crate::validate::selector::json_text;
+use crate::validate::syntax::{label, label_value, qualified_name, subdomain};
 use crate::write::Draft;
 
 #[derive(Debug)]

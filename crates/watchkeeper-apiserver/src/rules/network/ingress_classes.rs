@@ -5,7 +5,7 @@ use watchkeeper_core::Quoted;
 use crate::rules::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{path_segment, subdomain};
+use crate::validate::syntax::{path_segment, subdomain};
 
 #[derive(Debug)]
 pub(in crate::rules) struct IngressClasses;

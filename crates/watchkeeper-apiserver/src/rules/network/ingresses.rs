@@ -6,7 +6,7 @@ use crate::rules::KindRules;
 use crate::validate::address;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{label, path_segment, port_name, port_number, subdomain, wildcard};
+use crate::validate::syntax::{label, path_segment, port_name, port_number, subdomain, wildcard};
 
 const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
 

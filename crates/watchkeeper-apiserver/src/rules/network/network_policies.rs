@@ -6,8 +6,8 @@ use crate::rules::KindRules;
 use crate::validate::address;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{port_name, port_number};
 use crate::validate::selector::selector;
+use crate::validate::syntax::{port_name, port_number};
 
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 

@@ -11,7 +11,7 @@ use super::volume::Volumes;
 use crate::validate::amount::requirements;
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
-use crate::validate::form::{label, port_name, port_number};
+use crate::validate::syntax::{label, port_name, port_number};
 
 /// Checks containers, init containers and ephemeral containers.
 pub(super) fn containers(spec: &Field<'_>, volumes: &Volumes<'_>, claims: &[&str], faults: &mut Faults) {

@@ -5,7 +5,7 @@ use watchkeeper_core::Quoted;
 use crate::validate::amount::{Amount, written};
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
-use crate::validate::form::{config_key, qualified_name, subdomain, variable};
+use crate::validate::syntax::{config_key, qualified_name, subdomain, variable};
 
 /// Pod fields that a variable may refer to.
 const POD_FIELDS: [&str; 9] = [
@@ -184,7 +184,7 @@ pub(super) fn environment_from(list: &Field<'_>, faults: &mut Faults) {
             if name.is_empty() {
                 faults.required(&name, "");
             } else {
-                let rule = crate::validate::form::NameRule::Subdomain;
+                let rule = crate::validate::syntax::NameRule::Subdomain;
                 faults.malformed(&name, rule.prefix_faults(name.text()));
             }
         }

@@ -5,7 +5,7 @@ use watchkeeper_core::Quoted;
 
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
-use crate::validate::form::{header, port_name, port_number};
+use crate::validate::syntax::{header, port_name, port_number};
 
 const HANDLERS: [&str; 5] = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
 

@@ -4,8 +4,8 @@ use watchkeeper_core::Quoted;
 
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::Field;
-use crate::validate::form::{label, label_value, qualified_name, subdomain};
 use crate::validate::selector::{json_text, selector};
+use crate::validate::syntax::{label, label_value, qualified_name, subdomain};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";

@@ -4,7 +4,7 @@ use super::sysctl;
 use super::volume::descending;
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::Field;
-use crate::validate::form::in_range;
+use crate::validate::syntax::in_range;
 
 const LARGEST_ID: i64 = 0x7fff_ffff;
 

@@ -3,7 +3,7 @@
 use crate::validate::address;
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{qualified_name, subdomain};
+use crate::validate::syntax::{qualified_name, subdomain};
 
 const NO_NEGATIVE: &str = "must be a non-negative integer";
 

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::validate::{MIRROR, pod, special_annotations};
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::NameRule;
-use crate::validate::form::in_range;
 use crate::validate::metadata::{self, Finalizers};
+use crate::validate::syntax::NameRule;
+use crate::validate::syntax::in_range;
 
 /// kube-apiserver appends a diff.
 const CHANGEABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";

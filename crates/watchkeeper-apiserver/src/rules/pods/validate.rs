@@ -7,9 +7,9 @@ use crate::validate::address;
 use crate::validate::amount::requirements;
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{NameRule, in_range, label, qualified_name, subdomain, underscored_subdomain};
 use crate::validate::metadata::annotations;
 use crate::validate::selector::labels;
+use crate::validate::syntax::{NameRule, in_range, label, qualified_name, subdomain, underscored_subdomain};
 
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";

@@ -8,9 +8,9 @@ use crate::rules::storage::validate_claim_spec;
 use crate::validate::amount::Amount;
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
-use crate::validate::form::{label, subdomain};
 use crate::validate::metadata::annotations;
 use crate::validate::selector::labels;
+use crate::validate::syntax::{label, subdomain};
 
 const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 const ONE_TYPE: &str = "may not specify more than 1 volume type";

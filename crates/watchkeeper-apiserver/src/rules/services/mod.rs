@@ -13,7 +13,7 @@ use super::KindRules;
 use crate::registry::Resource;
 use crate::validate::faults::Faults;
 use crate::validate::field::Object;
-use crate::validate::form::NameRule;
+use crate::validate::syntax::NameRule;
 use crate::write::Draft;
 
 pub(crate) use addresses::AddressAllocator;

@@ -7,8 +7,8 @@ use crate::rules::pods::port;
 use crate::validate::address;
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{label, port_number, qualified_name, subdomain};
 use crate::validate::selector::{json_text, labels};
+use crate::validate::syntax::{label, port_number, qualified_name, subdomain};
 
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];

@@ -8,8 +8,8 @@ use crate::rules::KindRules;
 use crate::validate::amount::{Amount, positive, quantity};
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::subdomain;
 use crate::validate::selector::selector;
+use crate::validate::syntax::subdomain;
 use crate::write::Draft;
 
 pub(super) const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];

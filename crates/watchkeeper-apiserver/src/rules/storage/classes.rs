@@ -5,7 +5,7 @@ use watchkeeper_core::Quoted;
 use crate::rules::KindRules;
 use crate::validate::faults::Faults;
 use crate::validate::field::Object;
-use crate::validate::form::qualified_name;
+use crate::validate::syntax::qualified_name;
 
 #[derive(Debug)]
 pub(in crate::rules) struct StorageClasses;

@@ -9,8 +9,8 @@ use crate::rules::pods::{common_source, driver, node_selector};
 use crate::validate::amount::{Amount, positive};
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{NameRule, subdomain};
 use crate::validate::selector::json_text;
+use crate::validate::syntax::{NameRule, subdomain};
 
 const FIXED_VOLUME: &str = "spec.persistentvolumesource is immutable after creation";
 

@@ -10,8 +10,8 @@ use crate::rules::KindRules;
 use crate::rules::pods::{Owner, template};
 use crate::validate::faults::{Faults, json as shown_json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::label;
 use crate::validate::selector::{json_text, selector, selects, shown};
+use crate::validate::syntax::label;
 use crate::write::{Draft, nested};
 
 const MOST_INDEXED_AT_ONCE: i64 = 100_000;

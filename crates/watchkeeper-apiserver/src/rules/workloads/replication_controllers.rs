@@ -6,7 +6,7 @@ use crate::rules::KindRules;
 use crate::rules::pods::{Owner, template};
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::NameRule;
+use crate::validate::syntax::NameRule;
 
 #[derive(Debug)]
 pub(in crate::rules) struct ReplicationControllers;

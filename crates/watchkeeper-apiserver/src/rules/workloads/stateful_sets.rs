@@ -9,9 +9,9 @@ use crate::rules::pods::{Owner, template};
 use crate::rules::storage::validate_claim_spec;
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{NameRule, label};
 use crate::validate::metadata::annotations;
 use crate::validate::selector::{is_without_content, json_text, labels, parsed, selector, shown};
+use crate::validate::syntax::{NameRule, label};
 
 #[derive(Debug)]
 pub(in crate::rules) struct StatefulSets;

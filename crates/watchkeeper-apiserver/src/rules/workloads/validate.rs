@@ -6,8 +6,8 @@ use watchkeeper_core::Quoted;
 use crate::rules::pods::{Owner, template};
 use crate::validate::faults::{Faults, json};
 use crate::validate::field::Field;
-use crate::validate::form::percent;
 use crate::validate::selector::{is_without_content, json_text, parsed, selector, selects, shown};
+use crate::validate::syntax::percent;
 
 const IMMUTABLE: &str = "field is immutable";
 

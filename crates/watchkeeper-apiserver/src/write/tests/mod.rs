@@ -2,10 +2,10 @@
 
 mod admission;
 mod applied;
+mod canonical;
 mod create;
 mod custom;
 mod delete;
-mod form;
 mod namespace;
 mod patch;
 mod race;
@@ -22,7 +22,7 @@ use crate::store::{MemoryStore, Revision, Store, Stored};
 use serde_json::{Value, json};
 use watchkeeper_core::Status;
 
-use super::{Answer, Call, Writer, Written};
+use super::{Call, ResponseBody, WriteResponse, Writer};
 
 /// A writer with a namespace `default`. Paths are `configmaps/a` or `pods/a/status`.
 pub(super) struct Server {
@@ -136,13 +136,13 @@ fn call<'a>(namespace: &'a str, path: &'a str) -> Call<'a> {
     Call { resource, name, subresource: parts.next(), namespace, user: user() }
 }
 
-fn reply_of(written: Result<Written, Status>) -> Result<Reply, Status> {
+fn reply_of(written: Result<WriteResponse, Status>) -> Result<Reply, Status> {
     let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
-    written.map(|Written { code, answer, warnings }| {
-        let body = match answer {
-            Answer::Stored(stored) => read(&stored.object().encoded.body),
-            Answer::Value(value) => value,
-            Answer::Status(status) => serde_json::to_value(status).unwrap(),
+    written.map(|WriteResponse { code, body, warnings }| {
+        let body = match body {
+            ResponseBody::Stored(stored) => read(&stored.object().encoded.body),
+            ResponseBody::Value(value) => value,
+            ResponseBody::Status(status) => serde_json::to_value(status).unwrap(),
         };
         Reply { code, body, warnings }
     })

@@ -15,7 +15,7 @@ struct Busy {
 }
 
 impl Busy {
-    fn has_rival(&self, collection: &Collection) -> bool {
+    fn has_rival(&self, collection: &CollectionId) -> bool {
         let fewer = |left: usize| left.checked_sub(1);
         collection.as_str() == "configmaps"
             && self.rivals.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer).is_ok()
@@ -25,7 +25,7 @@ impl Busy {
 impl Store for Busy {
     fn get<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         key: &'a ObjectKey,
     ) -> StoreFuture<'a, Result<Option<Arc<Stored>>, ReadError>> {
         self.store.get(collection, key)
@@ -37,9 +37,9 @@ impl Store for Busy {
 
     fn put<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         value: Unversioned,
-        expect: Expect,
+        expect: Precondition,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>> {
         Box::pin(async move {
             if self.has_rival(collection) {
@@ -47,7 +47,7 @@ impl Store for Busy {
                     Some(stored) => Unversioned::from_json(&stored.object().encoded.body).unwrap(),
                     None => value.clone(),
                 };
-                self.store.put(collection, rival, Expect::Any).await?;
+                self.store.put(collection, rival, Precondition::Any).await?;
             }
             self.store.put(collection, value, expect).await
         })
@@ -55,7 +55,7 @@ impl Store for Busy {
 
     fn delete<'a>(
         &'a self,
-        collection: &'a Collection,
+        collection: &'a CollectionId,
         key: &'a ObjectKey,
         at: Option<Revision>,
     ) -> StoreFuture<'a, Result<Arc<Stored>, WriteError>> {
@@ -63,7 +63,7 @@ impl Store for Busy {
             if self.has_rival(collection) {
                 let stored = self.store.get(collection, key).await.unwrap().unwrap();
                 let rival = Unversioned::from_json(&stored.object().encoded.body).unwrap();
-                self.store.put(collection, rival, Expect::Any).await?;
+                self.store.put(collection, rival, Precondition::Any).await?;
             }
             self.store.delete(collection, key, at).await
         })

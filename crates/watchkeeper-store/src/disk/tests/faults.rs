@@ -179,7 +179,7 @@ fn an_object_that_could_not_be_read_back_is_not_written() {
     let mut head = watchkeeper_core::HeadBuilder::default();
     let mut refused = |body: &[u8], at| {
         let value = Unversioned::new(head.name("a").finish(), body.to_vec(), at).unwrap();
-        let error = now(store.put(&"pods".into(), value, Expect::Any)).unwrap_err();
+        let error = now(store.put(&"pods".into(), value, Precondition::Any)).unwrap_err();
         std::error::Error::source(&error).unwrap().to_string()
     };
     assert_eq!(refused(br#""""#, 1), "invalid metadata in the object");

@@ -55,7 +55,7 @@ fn revision(store: &DiskStore) -> u64 {
 /// A write: number of the key, size in bytes, and whether it is a deletion.
 type Step = (usize, usize, bool);
 
-fn place(number: usize) -> (Collection, String) {
+fn place(number: usize) -> (CollectionId, String) {
     (COLLECTIONS[number % 2].into(), format!("n{}/object-{}", number % 3, number))
 }
 
@@ -65,7 +65,7 @@ fn take(store: &DiskStore, (number, size, deletes): Step) -> Option<Result<Arc<S
     let result = if deletes {
         now(store.delete(&collection, &key(&text), None))
     } else {
-        now(store.put(&collection, value(&text, &"x".repeat(size)), Expect::Any))
+        now(store.put(&collection, value(&text, &"x".repeat(size)), Precondition::Any))
     };
     match result {
         Err(WriteError::Conflict { .. }) => None,

@@ -9,12 +9,12 @@ use super::*;
 async fn a_write_is_invisible_until_it_is_on_disk() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
-    let pods = Collection::from("pods");
+    let pods = CollectionId::from("pods");
     let query = WatchQuery { collection: pods.clone(), namespace: None, after: Revision::FIRST };
     let mut watch = store.watch(query).await.unwrap();
 
     files.hold(true);
-    let mut write = store.put(&pods, value("n/a", ""), Expect::Absent);
+    let mut write = store.put(&pods, value("n/a", ""), Precondition::Absent);
     assert!((&mut write).now_or_never().is_none());
     files.until_held();
     assert_eq!(store.get(&pods, &key("n/a")).await.unwrap(), None);
@@ -32,15 +32,16 @@ async fn a_write_is_invisible_until_it_is_on_disk() {
 async fn writes_that_come_while_the_disk_is_busy_share_the_next_sync_and_see_each_other() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
-    let pods = Collection::from("pods");
+    let pods = CollectionId::from("pods");
     let before = files.syncs();
     files.hold(true);
-    let mut first = store.put(&pods, value("n/first", ""), Expect::Absent);
+    let mut first = store.put(&pods, value("n/first", ""), Precondition::Absent);
     assert!((&mut first).now_or_never().is_none());
     files.until_held();
 
     let many = join_all(
-        (0..100).map(|number| store.put(&pods, value(&format!("n/{}", number % 50), ""), Expect::Absent)),
+        (0..100)
+            .map(|number| store.put(&pods, value(&format!("n/{}", number % 50), ""), Precondition::Absent)),
     );
     let a_key = key("n/7");
     let mut rest = Box::pin(async {
@@ -72,9 +73,9 @@ async fn writes_that_come_while_the_disk_is_busy_share_the_next_sync_and_see_eac
 async fn a_write_completes_after_its_caller_is_gone_and_before_the_store_is_dropped() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
-    let pods = Collection::from("pods");
+    let pods = CollectionId::from("pods");
     files.hold(true);
-    let mut write = store.put(&pods, value("n/a", ""), Expect::Absent);
+    let mut write = store.put(&pods, value("n/a", ""), Precondition::Absent);
     assert!((&mut write).now_or_never().is_none());
     drop(write);
     files.hold(false);

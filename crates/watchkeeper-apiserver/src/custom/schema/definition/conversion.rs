@@ -5,7 +5,7 @@ use watchkeeper_core::Quoted;
 use crate::rules::webhooks::{service, url};
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
-use crate::validate::form::label_1035;
+use crate::validate::syntax::label_1035;
 
 /// The versions of `ConversionReview` that kube-apiserver supports.
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];

@@ -23,7 +23,7 @@ use watchkeeper_core::{Quoted, StatusCause};
 
 use crate::validate::faults::Faults;
 use crate::validate::field::{Field, Object};
-use crate::validate::form::{label_1035, subdomain};
+use crate::validate::syntax::{label_1035, subdomain};
 
 use version::{Shared, Subject};
 

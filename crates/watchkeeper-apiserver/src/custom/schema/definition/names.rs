@@ -4,7 +4,7 @@ use watchkeeper_core::Quoted;
 
 use crate::validate::faults::Faults;
 use crate::validate::field::Field;
-use crate::validate::form::label_1035;
+use crate::validate::syntax::label_1035;
 
 /// Checks the syntax of the names that are set.
 pub(super) fn check(names: &Field<'_>, faults: &mut Faults) {

@@ -33,12 +33,11 @@ fn walk(schema: &Field<'_>, is_root: bool, place: Place<'_>, faults: &mut Faults
             faults.forbidden(&additional, "additionalProperties and properties are mutual exclusive");
         }
         if additional.value().is_object() {
-            let place = match place.is_metadata {
-                true => {
-                    let why = "inside additionalProperties applying to object metadata";
-                    Place { forbids_defaults: Some(why), ..place }
-                }
-                false => place,
+            let place = if place.is_metadata {
+                let why = "inside additionalProperties applying to object metadata";
+                Place { forbids_defaults: Some(why), ..place }
+            } else {
+                place
             };
             walk(&additional, false, place, faults);
         }

@@ -1,4 +1,4 @@
-//! Storage names of resources.
+//! Identifiers of collections.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,28 +8,28 @@ use std::sync::Arc;
 /// Cloning is cheap. A store keeps a little for every collection it was ever asked about, so that
 /// names come from the registry of resources and never straight from a request.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Collection(Arc<str>);
+pub struct CollectionId(Arc<str>);
 
-impl Collection {
+impl CollectionId {
     /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl From<&str> for Collection {
+impl From<&str> for CollectionId {
     fn from(name: &str) -> Self {
         Self(name.into())
     }
 }
 
-impl fmt::Display for Collection {
+impl fmt::Display for CollectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl fmt::Debug for Collection {
+impl fmt::Debug for CollectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -71,7 +71,7 @@ impl Default for RequestLimits {
 }
 
 /// Parses, authenticates and authorizes requests, enforces limits, and calls the handler.
-pub struct Front<H> {
+pub struct HandlerChain<H> {
     handler: H,
     authenticator: Authenticator,
     authorizer: Arc<dyn Authorizer>,
@@ -97,7 +97,7 @@ struct Received {
     budget: Budget,
 }
 
-impl<H: Handler> Answer for Front<H> {
+impl<H: Handler> Answer for HandlerChain<H> {
     type Peer = Subject;
     type Body = Outgoing;
 
@@ -110,7 +110,7 @@ impl<H: Handler> Answer for Front<H> {
     }
 }
 
-impl<H: Handler> Front<H> {
+impl<H: Handler> HandlerChain<H> {
     /// Creates a chain with default health checks, version and limits.
     pub fn new(handler: H, authenticator: Authenticator) -> Self {
         Self {

@@ -98,7 +98,7 @@ impl Server {
         let authority = Arc::new(Authority::generate().unwrap());
         let security = match wishes.plain {
             true => Security::Plain,
-            false => Security::Tls(authority.serve(&authority.vouch_for_server(&[]).unwrap()).unwrap()),
+            false => Security::Tls(authority.serve(&authority.sign_server(&[]).unwrap()).unwrap()),
         };
         let listener = Listener::bind(([127, 0, 0, 1], 0).into(), security).await.unwrap();
         let listener = listener.limits(wishes.connections.unwrap_or_default());
@@ -107,9 +107,10 @@ impl Server {
             .token("master", User::new("admin", [MASTERS]))
             .token("user", User::new("jo", ["dev"]));
         let answers = Answers { blocked: Arc::default(), release: Arc::new(Semaphore::new(0)) };
-        let front = Front::new(answers.clone(), authenticator).limits(wishes.requests.unwrap_or_default());
+        let chain =
+            HandlerChain::new(answers.clone(), authenticator).limits(wishes.requests.unwrap_or_default());
         let stop = CancellationToken::new();
-        let run = tokio::spawn(listener.run(front, stop.clone()));
+        let run = tokio::spawn(listener.run(chain, stop.clone()));
         Self { address, authority, answers, stop, run }
     }
 
@@ -257,7 +258,7 @@ async fn unauthenticated_requests_are_refused_in_upstream_words() {
 #[tokio::test]
 async fn a_client_authenticates_with_a_certificate_or_a_token() {
     let server = Server::start(Wishes::default()).await;
-    let identity = server.authority.vouch_for_client("jane", &["dev", "ops"]).unwrap();
+    let identity = server.authority.sign_client("jane", &["dev", "ops"]).unwrap();
     for protocol in PROTOCOLS {
         let mut client = server.connect(protocol, Some(&identity)).await;
         assert_eq!(client.get("/whoami", &[]).await.2, "jane dev,ops,system:authenticated");
@@ -270,7 +271,7 @@ async fn a_client_authenticates_with_a_certificate_or_a_token() {
 #[tokio::test]
 async fn a_certificate_of_somebody_elses_is_refused() {
     let server = Server::start(Wishes::default()).await;
-    let identity = Authority::generate().unwrap().vouch_for_client("mallory", &[MASTERS]).unwrap();
+    let identity = Authority::generate().unwrap().sign_client("mallory", &[MASTERS]).unwrap();
     let mut stream = server.tls("http/1.1", Some(&identity)).await;
     let _ = stream.write_all(b"GET /whoami HTTP/1.1\r\nhost: x\r\n\r\n").await;
     let mut answer = Vec::new();
