@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use watchkeeper_etcd::{Answer, Lease, TxnResponse, WatchResponse};
+use watchkeeper_etcd::{Lease, TxnOpResponse, TxnResponse, WatchResponse};
 use watchkeeper_fuzz::choice;
 
 fuzz_target!(|data: &[u8]| {
@@ -14,10 +14,10 @@ fuzz_target!(|data: &[u8]| {
         0 => {
             let read = TxnResponse::try_from(message.clone());
             if let Ok(response) = &read {
-                let kvs = response.answers.iter().flat_map(|answer| match answer {
-                    Answer::Range(range) => range.kvs.clone(),
-                    Answer::Put(put) => put.previous.clone().into_iter().collect(),
-                    Answer::Delete(delete) => delete.previous.clone(),
+                let kvs = response.responses.iter().flat_map(|answer| match answer {
+                    TxnOpResponse::Range(range) => range.kvs.clone(),
+                    TxnOpResponse::Put(put) => put.previous.clone().into_iter().collect(),
+                    TxnOpResponse::Delete(delete) => delete.previous.clone(),
                 });
                 let bytes: usize = kvs.map(|kv| kv.key.len() + kv.value.len()).sum();
                 assert!(bytes <= message.len(), "what is read is part of the message");

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use serde_json::{Value, json};
 use watchkeeper_oracle::testdata;
-use watchkeeper_testkit::{Trouble, Way};
+use watchkeeper_testkit::{Direction, NetworkFault};
 
 use driver::Browser;
 use site::Site;
@@ -358,10 +358,10 @@ async fn an_api_server_that_is_away_is_shown_with_what_is_old_until_it_is_back()
         let wire = &stage.site.api_wire;
         if how == "killed" {
             wire.refuse().await?;
-            wire.now(Trouble::reset());
+            wire.inject(NetworkFault::reset());
         } else {
-            wire.to_come(Trouble::stall(Way::Both));
-            wire.now(Trouble::stall(Way::Both));
+            wire.inject_on_connect(NetworkFault::stall(Direction::Both));
+            wire.inject(NetworkFault::stall(Direction::Both));
         }
         let begun = Instant::now();
         stage.browser.until(r"/^API server unreachable for \d+s/.test(document.querySelector('#outage:not([hidden])')?.textContent)").await?;
@@ -406,8 +406,8 @@ async fn a_service_that_falls_silent_is_shown_as_unreachable() -> Outcome {
     stage.browser.open(&format!("http://{}/#/r/core/v1/configmaps?ns=shop", wire.address())).await?;
     stage.rows(&["apple"]).await?;
 
-    wire.to_come(Trouble::stall(Way::Both));
-    wire.now(Trouble::stall(Way::Both));
+    wire.inject_on_connect(NetworkFault::stall(Direction::Both));
+    wire.inject(NetworkFault::stall(Direction::Both));
     let begun = Instant::now();
     stage.text("#outage:not([hidden])", "Watchkeeper service unreachable for").await?;
     let shown = begun.elapsed();

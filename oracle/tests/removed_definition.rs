@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::timeout;
 use watchkeeper_cache::handler::SubscriptionOptions;
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_cache::{InformerFactory, Keep, Notification};
 use watchkeeper_client::kubeconfig::{Overrides, Sources as Files};
 use watchkeeper_client::{Client, Config};
@@ -87,18 +87,18 @@ async fn an_informer_of_a_removed_definition_ends_and_one_of_its_successor_begin
 
     let gadgets = Collection::new("shop.example.com", "v1", "gadgets", "Gadget").namespace("default");
     let factory = InformerFactory::new(sources);
-    let mut endings = factory.endings();
+    let mut exits = factory.exits();
     let first = factory.informer(&gadgets);
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let mut changes = first.reader::<Value>(Keep::Encoded).changes(SubscriptionOptions::default());
     assert!(matches!(changes.next().await, Some(Notification::Added { new, .. }) if new["kind"] == "Gadget"));
 
     let before = requests.load(Ordering::SeqCst);
     cluster.kubectl().says(["delete", "crd", "gadgets.shop.example.com"], "").await.unwrap();
-    let ending = timeout(PATIENCE, endings.next()).await.unwrap().unwrap();
-    assert_eq!(ending.collection, gadgets);
-    assert!(matches!(&ending.why, Why::Gone(status) if status.is_not_found()), "{}", ending.why);
+    let exit = timeout(PATIENCE, exits.next()).await.unwrap().unwrap();
+    assert_eq!(exit.collection, gadgets);
+    assert!(matches!(&exit.reason, ExitReason::Gone(status) if status.is_not_found()), "{}", exit.reason);
     // The server deletes the objects before the definition.
     assert!(matches!(changes.next().await, Some(Notification::Deleted { .. })));
     assert!(changes.next().await.is_none());
@@ -109,7 +109,7 @@ async fn an_informer_of_a_removed_definition_ends_and_one_of_its_successor_begin
     assert_eq!(requests.load(Ordering::SeqCst) - before, asked, "nobody asks any more");
     let second = factory.informer(&gadgets);
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let names = |now: watchkeeper_cache::Snapshot| -> Vec<String> {
         now.iter().map(|gadget| gadget.head.key().name().to_owned()).collect()
     };

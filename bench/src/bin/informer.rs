@@ -19,8 +19,8 @@ use watchkeeper_bench::client::Spent;
 use watchkeeper_bench::informer::{Events, Memory, Report, Selected, Sync};
 use watchkeeper_bench::server::Outcome;
 use watchkeeper_cache::delta::Delta;
-use watchkeeper_cache::handler::{EveryEvent, Filter, Heard, SubscriptionOptions};
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::handler::{Filter, RawEvent, RawEvents, SubscriptionOptions};
+use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{Informer, Keep, Reader};
 use watchkeeper_client::discovery::RestMapper;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
@@ -80,11 +80,11 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     let sources = Sources::File(arguments.kubeconfig.clone());
     let client = Client::new(&Config::load(&sources, &Overrides::default())?)?;
     let objects = informer(&client, &arguments.resource).await?;
-    let mut counted = objects.every_event(Filter::default(), EVENTS);
+    let mut counted = objects.raw_events(Filter::default(), EVENTS);
 
     let spent = Spent::now()?;
     objects.start();
-    objects.synced().await;
+    objects.wait_until_ready().await;
     let reader = objects.reader::<Pod>(match arguments.keep {
         Kept::Encoded => Keep::Encoded,
         Kept::Decoded => Keep::Decoded,
@@ -133,24 +133,24 @@ async fn informer(client: &Client, resource: &str) -> Outcome<Informer> {
     let (name, kind) = (&found.resource, &found.kind);
     let collection = Collection::new(&name.group, &name.version, &name.resource, &kind.kind);
     let informer = Informer::new(kind.clone().into(), client.source(&collection));
-    informer.add_index("node", ByField::new(kind.clone().into(), "spec.nodeName".parse()?))?;
+    informer.add_index("node", by_field(kind.clone().into(), "spec.nodeName".parse()?))?;
     Ok(informer)
 }
 
 /// Passes over what was there at the beginning.
-async fn skip_what_waits(events: &mut EveryEvent) {
+async fn skip_what_waits(events: &mut RawEvents) {
     while events.pending() > 0 {
         events.next().await;
     }
 }
 
 /// Waits for so many updates.
-async fn count_updates(events: &mut EveryEvent, mut left: u64) -> Outcome<()> {
+async fn count_updates(events: &mut RawEvents, mut left: u64) -> Outcome<()> {
     while left > 0 {
         match events.next().await {
-            Some(Heard::Event(Delta::Updated { .. })) => left -= 1,
-            Some(Heard::Event(_)) => {}
-            Some(Heard::Missed(count)) => return Err(format!("{count} events were not counted").into()),
+            Some(RawEvent::Event(Delta::Updated { .. })) => left -= 1,
+            Some(RawEvent::Event(_)) => {}
+            Some(RawEvent::Lagged(count)) => return Err(format!("{count} events were not counted").into()),
             None => return Err("the informer has ended".into()),
         }
     }

@@ -76,7 +76,7 @@ async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
         });
     }
     while adding.join_next().await.is_some() {}
-    queue.drain().await;
+    queue.shut_down_with_drain().await;
     let cost = spent.since()?;
     let done: usize = working.join_all().await.into_iter().sum();
     assert_eq!(done, count, "J2");
@@ -117,7 +117,7 @@ async fn follow(arguments: Arguments) -> Outcome<Report> {
     let collection = Collection::CONFIG_MAPS;
     let objects = Informer::new(collection.kind().into(), client.source(&collection));
     objects.start();
-    objects.synced().await;
+    objects.wait_until_ready().await;
     let (sender, mut ages) = mpsc::unbounded_channel();
     let reconcile = |map: Arc<ConfigMap>, sender: Arc<mpsc::UnboundedSender<Duration>>| async move {
         if let Some(sent) = sent(map.data.as_ref()) {

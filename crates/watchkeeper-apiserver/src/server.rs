@@ -209,7 +209,7 @@ impl Builder {
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         if self.plain {
-            Security::Plain.suits(self.address)?;
+            Security::Plain.check(self.address)?;
         }
         // Bound before the directory is opened, so that a server that finds its port taken does not lock the
         // directory.

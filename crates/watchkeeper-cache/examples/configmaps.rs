@@ -32,7 +32,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let maps = Informer::new(collection.kind().into(), client.source(&collection));
     Handler::start(maps.subscribe(SubscriptionOptions::default()), |change| {
         let word = match change {
-            Delta::Added { initial: true, .. } => "THERE",
+            Delta::Added { initial: true, .. } => "EXISTING",
             Delta::Added { .. } => "ADDED",
             Delta::Updated { .. } => "MODIFIED",
             Delta::Deleted { .. } => "DELETED",
@@ -43,9 +43,9 @@ async fn run() -> Result<(), Box<dyn Error>> {
     maps.start();
     tokio::signal::ctrl_c().await?;
 
-    let left = maps.reader::<serde_json::Value>(Keep::Encoded).list(&LabelSelector::default());
-    let version = left.version().clone();
-    println!("{} ConfigMaps at version {version}", left.items()?.len());
+    let list = maps.reader::<serde_json::Value>(Keep::Encoded).list(&LabelSelector::default());
+    let version = list.version().clone();
+    println!("{} ConfigMaps at version {version}", list.items()?.len());
     maps.stop().await;
     Ok(())
 }

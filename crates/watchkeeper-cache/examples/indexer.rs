@@ -1,4 +1,4 @@
-//! An indexer of one's own objects, without any server: three pods, found by namespace and by node.
+//! An indexer of caller-owned objects, without a server: three pods, looked up by namespace and by node.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-cache --example indexer

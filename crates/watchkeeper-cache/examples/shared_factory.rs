@@ -1,4 +1,4 @@
-//! One factory with six resources: waits until all are synced, then lists pods by label and by node.
+//! One factory with six resources: waits until all are ready, then lists pods by label and by node.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-cache --example shared_factory -- app=web
@@ -9,12 +9,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::Deserialize;
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::Client;
 use watchkeeper_core::{Collection, LabelSelector};
 
-/// All that this program wants to know of a pod.
+/// The fields of a pod that this program needs.
 #[derive(Deserialize)]
 struct PodView {
     metadata: Metadata,
@@ -58,10 +58,10 @@ async fn run() -> Result<(), Box<dyn Error>> {
     for collection in &collections {
         factory.informer(collection);
     }
-    let pods = factory.informer(&collections[0]); // the same one again
-    pods.add_index("node", ByField::new(collections[0].kind().into(), "spec.nodeName".parse()?))?;
+    let pods = factory.informer(&collections[0]); // the same informer
+    pods.add_index("node", by_field(collections[0].kind().into(), "spec.nodeName".parse()?))?;
     factory.start();
-    factory.synced(Duration::from_secs(60)).await?;
+    factory.wait_until_ready(Duration::from_secs(60)).await?;
 
     for collection in &collections {
         println!("{collection}: {}", factory.informer(collection).store().snapshot().len());

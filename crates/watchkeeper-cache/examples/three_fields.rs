@@ -1,4 +1,4 @@
-//! Three fields of every pod as a type of one's own: name, node and phase. Nothing else is decoded.
+//! Reads three fields of every pod into a custom type: name, node and phase. Nothing else is decoded.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-cache --example three_fields
@@ -51,7 +51,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let factory = InformerFactory::new(Client::infer()?);
     let pods = factory.informer(&Collection::PODS);
     factory.start();
-    factory.synced(Duration::from_secs(60)).await?;
+    factory.wait_until_ready(Duration::from_secs(60)).await?;
     for pod in pods.reader::<PodView>(Keep::Encoded).list(&LabelSelector::default()).items()? {
         let PodView { metadata, spec, status } = &*pod;
         let or = |field: &Option<String>| field.clone().unwrap_or_else(|| "<none>".to_owned());

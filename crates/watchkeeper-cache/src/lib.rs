@@ -1,23 +1,21 @@
-//! The cache: what a server has, kept in this process, indexed, and told of when it changes.
+//! Informers: local, indexed copies of server collections, with change notifications.
 //!
-//! From: a [`ListWatch`](watchkeeper_core::ListWatch): the REST client, etcd, the embedded server, a script.
-//! To:   readers, and handlers of changes.
+//! Input:  a [`ListWatch`](watchkeeper_core::ListWatch): the REST client, etcd, the embedded server or a test script.
+//! Output: [readers](reader) and [handlers](handler).
 //!
-//! The line, a module a hop:
+//! Each hop is one module:
 //!
 //! ```text
 //! list/watch -> reflector -> store -> delta queue -> handler
 //! ```
 //!
-//! From the socket to the store an object is its bytes and a small head; types appear where somebody asks for
-//! one.
+//! Objects travel from the socket to the store as encoded bytes with decoded metadata. They are decoded into a Rust
+//! type only at the edge, by a [`Reader`].
 
 pub mod delta;
-mod expiring;
 pub mod handler;
 pub mod informer;
 mod lock;
-mod map;
 pub mod metrics;
 pub mod reader;
 pub mod reflector;
@@ -25,11 +23,12 @@ mod sink;
 pub mod source;
 pub mod store;
 pub mod transform;
+mod ttl_store;
 pub mod wait;
 
-pub use expiring::Expiring;
-pub use informer::{FactoryBuilder, Informer, InformerFactory};
+pub use informer::{FactoryBuilder, Informer, InformerBuilder, InformerFactory};
 pub use reader::{Keep, Notification, Reader};
 pub use reflector::Reflector;
 pub use sink::Sink;
 pub use store::{Indexer, Snapshot, Store};
+pub use ttl_store::TtlStore;

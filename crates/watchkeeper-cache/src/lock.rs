@@ -1,3 +1,3 @@
-//! Lock: the one that the cache uses. Tests that go through interleavings put another in its place.
+//! The mutex that the cache uses. The interleaving tests replace this file with a lock that shuttle schedules.
 
 pub(crate) use parking_lot::Mutex;

@@ -1,39 +1,40 @@
-//! Sink: where the reflector puts what it hears.
+//! Sink: the receiver of a reflector's objects.
 
 use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
 
-/// A copy of a collection, as the reflector keeps it: the [store](crate::store) or a test's.
+/// The copy of a collection that a [`Reflector`](crate::Reflector) maintains: a [`Store`](crate::Store)'s
+/// [`Writer`](crate::store::Writer), or a test double.
 ///
-/// A list is staged: nothing of it counts before [`commit`](Self::commit), and a list that fails is dropped
-/// with [`begin`](Self::begin) of the next.
+/// Lists are staged. Staged objects become visible with [`commit`](Self::commit); a list that fails is discarded by
+/// the next [`begin`](Self::begin). A sink has a single caller and is never called concurrently.
 ///
-/// - K1: `commit` makes the copy what was staged and nothing else, in one step.
-/// - K2: between a `begin` and its `commit` nothing is [`put`](Self::put) or [`deleted`](Self::delete).
+/// - `sink.K1`: `commit` atomically replaces the copy with exactly the staged objects.
+/// - `sink.K2`: [`put`](Self::put) and [`delete`](Self::delete) are never called between `begin` and `commit`.
 pub trait Sink: Send {
-    /// A list begins. What was staged before and not committed is forgotten.
+    /// Starts a list, and discards staged objects that were not committed.
     fn begin(&mut self);
 
-    /// An object of the list. One of the same key that was staged before makes way.
+    /// Stages a listed object, and replaces a staged object with the same key.
     fn stage(&mut self, object: Object);
 
-    /// An object of the list in a state that cannot be used: what the copy has of it stays.
+    /// Stages the current state of an object, because its listed state cannot be used.
     fn stage_as_it_was(&mut self, key: &ObjectKey);
 
-    /// An object is gone while the list still arrives.
+    /// Removes a staged object: it was deleted while the list was still arriving.
     fn unstage(&mut self, key: &ObjectKey);
 
-    /// The list has ended, and this is its version.
+    /// Ends the list, and replaces the copy with the staged objects. `version` is the list's resource version.
     fn commit(&mut self, version: ResourceVersion);
 
-    /// An object is new or has changed.
+    /// Adds or updates an object.
     fn put(&mut self, object: Object);
 
-    /// An object is gone; this is its last state, with the version of its end.
+    /// Deletes an object. `last` is its final state, with the resource version of the deletion.
     fn delete(&mut self, last: Object);
 
-    /// An object is gone; its last state cannot be used, and this is the head of it.
+    /// Deletes an object whose final state cannot be used. `last` is the metadata of that state.
     fn delete_unseen(&mut self, last: &Head);
 
-    /// Everything up to a version has been seen.
+    /// Advances the resource version without a change.
     fn bookmark(&mut self, bookmark: &Bookmark);
 }

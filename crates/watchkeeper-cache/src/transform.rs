@@ -1,16 +1,17 @@
-//! Transforms: what is made of an object before it is stored.
+//! Transforms: functions that change objects before they are stored; client-go's `SetTransform`.
 //!
-//! From: the [reflector](crate::Reflector::transform), which has every object transformed when it arrives: of a
-//!       list, of initial events, of a watch, and the last state of one that is gone.
-//! To:   its sink. Readers and handlers see nothing else.
+//! Input:  every object that a [reflector](crate::Reflector::transform) receives: from lists, initial events and watches,
+//!         including the final state of a deleted object.
+//! Output: the reflector's sink. Readers and handlers see only transformed objects.
 //!
-//! - T1: an object is transformed once each time that it arrives.
-//! - T2: key, uid and version stay what they are: changing one of them is failing.
-//! - T3: where a transform fails, or panics, its object is as if it had not come: what the store has of it stays.
-//!   If it is gone it is gone, and handlers hear what was last seen of it.
+//! Invariants:
+//! - `transform.T1`: an object is transformed once each time it is received.
+//! - `transform.T2`: a transform cannot change the key, UID or resource version; trying to is an error.
+//! - `transform.T3`: if a transform fails or panics, the received state is ignored and the store keeps the previous one.
+//!   A deletion still takes effect, and handlers receive the last known state.
 //!
-//! Where fields are to be left out, a [REST source](https://docs.rs/watchkeeper-client) does that for less, while
-//! the object arrives: see [`Intake`](watchkeeper_wire::Intake). [`cut`] is for sources that have no intake.
+//! To drop fields, prefer a [REST source](https://docs.rs/watchkeeper-client) with an
+//! [`Intake`](watchkeeper_wire::Intake), which skips them while the object is received. [`cut`] is for other sources.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,9 +23,10 @@ use watchkeeper_wire::{Kind, Paths, decode, json, schema};
 
 use crate::handler::message;
 
-/// A transform of objects as `K`s: decoded, changed, and kept as JSON. Fields that `K` does not have are lost.
+/// Returns a transform that decodes objects as `K`, changes them, and stores them as JSON. Fields that `K` does not have
+/// are lost.
 ///
-/// Labels and owners by which objects are found stay those that the server has sent.
+/// The label and owner indexes still use the server's metadata.
 ///
 /// ```
 /// use serde_json::Value;
@@ -39,7 +41,7 @@ use crate::handler::message;
 ///     }
 ///     Ok(())
 /// });
-/// let secrets = Informer::configured(kind, source, |reflector| reflector.transform(lengths));
+/// let secrets = Informer::builder(kind, source).configure(|reflector| reflector.transform(lengths)).build();
 /// # }
 /// ```
 pub fn view<K: DeserializeOwned + Serialize>(
@@ -47,7 +49,7 @@ pub fn view<K: DeserializeOwned + Serialize>(
     mut change: impl FnMut(&mut K) -> Result<(), BoxError> + Send + 'static,
 ) -> impl FnMut(&mut Object) -> Result<(), BoxError> + Send + 'static {
     let types: Paths =
-        ["apiVersion", "kind"].iter().map(|name| name.parse().expect("it is a field path")).collect();
+        ["apiVersion", "kind"].iter().map(|name| name.parse().expect("a valid field path")).collect();
     move |object| {
         let mut view: K = decode(&object.encoded, &kind)?;
         change(&mut view)?;
@@ -56,7 +58,7 @@ pub fn view<K: DeserializeOwned + Serialize>(
     }
 }
 
-/// A transform that cuts fields out of objects of a kind, in either encoding.
+/// Returns a transform that removes fields from objects of a kind, in either encoding.
 ///
 /// ```
 /// use watchkeeper_cache::transform;
@@ -68,7 +70,7 @@ pub fn view<K: DeserializeOwned + Serialize>(
 /// ```
 ///
 /// # Errors
-/// If the kind is built in and does not have such a field.
+/// If the kind is built in and does not have one of the fields.
 pub fn cut(
     kind: &Kind,
     paths: Paths,
@@ -79,13 +81,15 @@ pub fn cut(
         object.encoded.body = match (object.encoded.encoding, &numbers) {
             (Encoding::Json, _) => json::cut(&object.encoded.body, &paths)?,
             (Encoding::Protobuf, Some(numbers)) => numbers.copy(&object.encoded.body)?,
-            (Encoding::Protobuf, None) => return Err("it is protobuf of a kind that has none".into()),
+            (Encoding::Protobuf, None) => {
+                return Err("unexpected protobuf body: the kind has no schema".into());
+            }
         };
         Ok(())
     })
 }
 
-/// Applies transforms one after the other (T2, T3).
+/// Applies transforms in order (`transform.T2`, `transform.T3`).
 pub(crate) fn apply<T>(transforms: &mut [T], object: &mut Object) -> Result<(), BoxError>
 where
     T: FnMut(&mut Object) -> Result<(), BoxError>,
@@ -94,12 +98,13 @@ where
     for transform in transforms {
         match catch_unwind(AssertUnwindSafe(|| transform(object))) {
             Ok(outcome) => outcome?,
-            Err(panic) => return Err(format!("a transform has panicked: {}", message(&*panic)).into()),
+            Err(panic) => return Err(format!("transform panicked: {}", message(&*panic)).into()),
         }
     }
     let after = (object.head.key(), object.head.uid(), object.head.version());
-    match (&before.0, &*before.1, &before.2) == after {
-        true => Ok(()),
-        false => Err("a transform has changed its key, uid or version".into()),
+    if (&before.0, &*before.1, &before.2) == after {
+        Ok(())
+    } else {
+        Err("transform changed the key, UID or resource version".into())
     }
 }

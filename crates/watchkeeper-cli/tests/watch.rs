@@ -14,7 +14,7 @@ use watchkeeper_client::resource::{ApplyOptions, DeleteOptions, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_client::{Client, Config};
 use watchkeeper_core::GroupVersion;
-use watchkeeper_testkit::{BlockingCluster, FaultProxy, Requests, TestCluster, Trouble};
+use watchkeeper_testkit::{BlockingCluster, FaultProxy, NetworkFault, Requests, TestCluster};
 
 /// A cluster and its config maps.
 struct Kitchen {
@@ -157,7 +157,7 @@ fn changes_during_an_outage_are_printed_afterwards() {
     let watching = Running::start(&kubeconfig, &["watch", "configmaps"]);
     assert_eq!(watching.line(), "ADDED : a");
     kitchen.cluster.block_on(proxy.refuse()).unwrap();
-    proxy.now(Trouble::reset());
+    proxy.inject(NetworkFault::reset());
     kitchen.create("b");
     kitchen.change("a", "1");
     watching.wait_for_error("retrying in");

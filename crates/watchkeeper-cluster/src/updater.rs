@@ -57,7 +57,7 @@ impl ObjectUpdater {
         of: &Meta,
         change: impl FnOnce(&mut DynamicObject),
     ) -> Result<Option<DynamicObject>, Error> {
-        let Some(object) = self.objects.get(&of.key().to_string())? else { return Ok(None) };
+        let Some(object) = self.objects.get(&of.key())? else { return Ok(None) };
         if object.resource_version() != of.resource_version {
             return Ok(None);
         }

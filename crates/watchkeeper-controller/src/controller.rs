@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::handler::Resync;
-use watchkeeper_cache::store::{ByField, UnknownIndex};
+use watchkeeper_cache::store::{UnknownIndex, by_field};
 use watchkeeper_core::{Object, ObjectKey};
 use watchkeeper_metrics::{RegisterError, Registry};
 use watchkeeper_wire::FieldPath;
@@ -119,7 +119,7 @@ impl Controller {
     pub fn watches_by_field(self, informer: &Informer, path: FieldPath) -> Self {
         let index = format!("refers by {path}");
         // An index of that name already exists only if it indexes the same path.
-        let _ = self.primary.add_index(&index, ByField::new(self.primary.kind().clone(), path));
+        let _ = self.primary.add_index(&index, by_field(self.primary.kind().clone(), path));
         self.watches_by_known_index(informer, &index)
     }
 
@@ -192,7 +192,7 @@ impl Controller {
     /// Sets the rate limiter that delays retries of failed keys.
     #[must_use]
     pub fn limiter(mut self, limiter: impl RateLimiter<ObjectKey> + 'static) -> Self {
-        self.queue = self.queue.limiter(limiter);
+        self.queue = self.queue.rate_limiter(limiter);
         self
     }
 
@@ -258,7 +258,7 @@ impl Controller {
         tokio::pin!(stop);
         let synced = async {
             for trigger in &self.triggers {
-                trigger.informer.synced().await;
+                trigger.informer.wait_until_ready().await;
             }
         };
         tokio::select! {
@@ -298,10 +298,10 @@ impl Controller {
 
         tokio::select! {
             () = &mut stop => {}
-            _ = self.primary.ended() => {}
+            _ = self.primary.exited() => {}
         }
         triggers.shutdown().await;
-        queue.abandon();
+        queue.shut_down_now();
         let finished = async { while workers.join_next().await.is_some() {} };
         if tokio::time::timeout(self.grace, finished).await.is_err() {
             tracing::warn!(controller = work.name, grace = ?self.grace, "reconcile calls did not finish within the grace period and were dropped");

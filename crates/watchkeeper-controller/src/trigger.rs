@@ -6,7 +6,7 @@ use watchkeeper_cache::Informer;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::SubscriptionOptions;
 use watchkeeper_core::{Object, ObjectKey};
-use watchkeeper_workqueue::{Priority, WorkQueue};
+use watchkeeper_workqueue::{AddOpts, Priority, WorkQueue};
 
 /// An informer to watch, and the mapping from its objects to keys of primary objects.
 pub(crate) struct Trigger {
@@ -33,7 +33,7 @@ impl Trigger {
         let mut changes = self.informer.subscribe(self.options.clone());
         while let Some(change) = changes.next().await {
             let (keys, priority) = self.affected(&change);
-            keys.into_iter().for_each(|key| queue.add_as(key, priority));
+            keys.into_iter().for_each(|key| queue.add_with_opts(key, AddOpts::priority(priority)));
         }
     }
 

@@ -74,7 +74,7 @@ impl<C, F> Work<C, F> {
         }
         let request = Request {
             key: key.clone(),
-            failures: item.failures(),
+            failures: item.num_requeues(),
             primary: self.primary.clone(),
             expectations: self.expectations.clone(),
         };
@@ -108,7 +108,7 @@ impl<C, F> Work<C, F> {
                 "success"
             }
             Outcome::Succeeded(Action { requeue_after: Some(delay) }) => {
-                item.again_after(delay);
+                item.requeue_after(delay);
                 "requeue_after"
             }
             Outcome::Failed(error) if Chain(&*error).is_terminal() => {

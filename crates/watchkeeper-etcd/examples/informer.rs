@@ -1,4 +1,4 @@
-//! An informer over a prefix of an etcd: prints what changes until Ctrl-C.
+//! An informer over an etcd prefix: prints changes until Ctrl-C.
 //!
 //! ```sh
 //! cargo run -p watchkeeper-etcd --example informer -- http://127.0.0.1:2379 /services/
@@ -25,14 +25,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     });
     let values = Informer::new(Kind::new("", "", "Value"), source);
     Handler::start(values.subscribe(SubscriptionOptions::default()), |change| {
-        let word = match change {
-            Delta::Added { initial: true, .. } => "THERE",
+        let label = match change {
+            Delta::Added { initial: true, .. } => "INITIAL",
             Delta::Added { .. } => "ADDED",
             Delta::Updated { .. } => "MODIFIED",
             Delta::Deleted { .. } => "DELETED",
             Delta::Resync(_) => "RESYNC",
         };
-        println!("{word} : {}", change.newest().head.key());
+        println!("{label} : {}", change.newest().head.key());
     });
     values.start();
     tokio::signal::ctrl_c().await?;

@@ -1,8 +1,9 @@
-//! Attempts: where a request is sent, as whom, and whether it is sent again.
+//! Attempts: the endpoint, the token and the retries of one request.
 //!
-//! - A1: a token that is refused is asked for anew, once a request.
-//! - A2: where etcd is unavailable, what only reads is asked over the connection that there was and then at each
-//!   endpoint once. What writes is not, once it may have been sent: it may have been done.
+//! Invariants:
+//! - `attempts.A1`: a rejected token is renewed at most once per request.
+//! - `attempts.A2`: if etcd is unavailable, a read is retried once per endpoint. A write is not retried once it may
+//!   have been sent, since it may have been applied.
 
 use std::time::Duration;
 
@@ -14,10 +15,10 @@ use crate::connection::Connection;
 use crate::error::Error;
 use crate::grpc::Call;
 
-/// Whether a request may be sent twice (A2).
+/// Whether a request may be sent twice (`attempts.A2`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// What is done twice is done once.
+    /// Idempotent.
     Reads,
     Writes,
 }
@@ -30,10 +31,10 @@ pub(crate) struct Attempts<'a> {
     method: &'static str,
     repeat: Repeat,
     pub(crate) needs_leader: bool,
-    /// How often it may yet fail because etcd is unavailable.
+    /// Retries left while etcd is unavailable.
     left: usize,
     has_renewed: bool,
-    /// Of the attempt that goes on.
+    /// Of the current attempt.
     connection: Option<Connection>,
     token: Option<HeaderValue>,
 }
@@ -63,7 +64,7 @@ impl<'a> Attempts<'a> {
         }
     }
 
-    /// What the next attempt is made with.
+    /// Begins an attempt: returns a connection, and the call to send.
     pub(crate) async fn begin(&mut self) -> Result<(Connection, Call), Error> {
         loop {
             let mut connection = self.channel.connection().await?;
@@ -74,35 +75,35 @@ impl<'a> Attempts<'a> {
                     let (method, needs_leader, limit) = (self.method, self.needs_leader, self.limit);
                     return Ok((connection, Call { method, token, needs_leader, limit }));
                 }
-                // That the password was sent does not matter.
+                // Authentication is idempotent, so it is retried for writes too.
                 Err(error) if error.is_unavailable() => self.unavailable(error).await?,
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Waits for an answer no longer than an answer may take.
+    /// Waits for a response, up to the request timeout.
     pub(crate) async fn in_time<T>(
         &self,
-        answer: impl Future<Output = Result<T, Error>>,
+        response: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        match tokio::time::timeout(self.timeout, answer).await {
+        match tokio::time::timeout(self.timeout, response).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Error::unavailable(format!("there is no answer within {:?}", self.timeout))),
+            Err(_) => Err(Error::unavailable(format!("request timed out after {:?}", self.timeout))),
         }
     }
 
-    /// Returns if there is to be another attempt.
-    pub(crate) async fn failed(&mut self, error: Error) -> Result<(), Error> {
+    /// Prepares another attempt, or returns the error if no attempt is left.
+    pub(crate) async fn retry(&mut self, error: Error) -> Result<(), Error> {
         if error.is_unavailable() {
             let may_be_done = self.repeat == Repeat::Writes && !matches!(error, Error::Unreachable(_));
             if may_be_done {
-                self.left = 0; // A2
+                self.left = 0; // attempts.A2
             }
             return self.unavailable(error).await;
         }
         if error.wants_token() && self.auth.has_user() && !self.has_renewed {
-            self.has_renewed = true; // A1
+            self.has_renewed = true; // attempts.A1
             self.auth.forget(self.token.as_ref()).await;
             return Ok(());
         }

@@ -1,7 +1,7 @@
-//! Auth: a name and a password, and the token that they were good for.
+//! Auth: name, password and the token obtained with them.
 //!
-//! Tokens end by themselves, and with the member that gave them: one that is refused is forgotten, and the next
-//! request asks for another.
+//! Tokens expire by themselves, and with the member that issued them: a rejected token is forgotten, and the next
+//! request obtains another.
 
 use std::fmt;
 
@@ -16,16 +16,16 @@ use crate::message::{AuthenticateRequest, AuthenticateResponse};
 
 pub(crate) struct Auth {
     user: Option<(String, String)>,
-    /// Held while a token is asked for: who comes meanwhile waits for it.
+    /// Locked while a token is obtained, so that concurrent requests wait for it.
     token: Mutex<Token>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Token {
     Unknown,
-    /// etcd asks nobody for a name.
+    /// etcd has authentication disabled.
     NotNeeded,
-    Is(HeaderValue),
+    Known(HeaderValue),
 }
 
 impl Auth {
@@ -37,7 +37,7 @@ impl Auth {
         self.user.is_some()
     }
 
-    /// The token to send, if any. Dropped half-way, there is none yet.
+    /// Returns the token to send, if any, and obtains it if needed.
     pub(crate) async fn token(
         &self,
         connection: &mut Connection,
@@ -49,20 +49,20 @@ impl Auth {
             *token = authenticate(connection, name, password, limit).await?;
         }
         Ok(match &*token {
-            Token::Is(token) => Some(token.clone()),
+            Token::Known(token) => Some(token.clone()),
             Token::Unknown | Token::NotNeeded => None,
         })
     }
 
-    /// What was sent was refused.
+    /// Forgets a token that was rejected, unless it has been replaced meanwhile.
     pub(crate) async fn forget(&self, used: Option<&HeaderValue>) {
         let mut token = self.token.lock().await;
-        let is_it = match &*token {
-            Token::Is(token) => used == Some(token),
+        let is_current = match &*token {
+            Token::Known(token) => used == Some(token),
             Token::NotNeeded => used.is_none(),
             Token::Unknown => false,
         };
-        if is_it {
+        if is_current {
             *token = Token::Unknown;
         }
     }
@@ -77,22 +77,22 @@ async fn authenticate(
     let method = "/etcdserverpb.Auth/Authenticate";
     let call = Call { method, token: None, needs_leader: false, limit };
     let request = frame(&encode(&AuthenticateRequest { name, password }))?;
-    let answer = async { call.send(connection, Outgoing::One(Some(request))).await?.only().await };
-    match answer.await {
+    let response = async { call.send(connection, Outgoing::One(Some(request))).await?.only().await };
+    match response.await {
         Ok(message) => {
             let token = AuthenticateResponse::decode(message)?.token;
             let mut token = HeaderValue::from_str(&token)
-                .map_err(|_| Error::NotEtcd("its token is no header".to_owned()))?;
+                .map_err(|_| Error::NotEtcd("authentication token is not a valid header value".to_owned()))?;
             token.set_sensitive(true);
-            Ok(Token::Is(token))
+            Ok(Token::Known(token))
         }
-        Err(Error::Refused { message, .. }) if message.contains(AUTH_NOT_ENABLED) => Ok(Token::NotNeeded),
-        Err(Error::Refused { code: 3, message }) => Err(Error::Unauthenticated { message }),
+        Err(Error::Rpc { message, .. }) if message.contains(AUTH_NOT_ENABLED) => Ok(Token::NotNeeded),
+        Err(Error::Rpc { code: 3, message }) => Err(Error::Unauthenticated { message }),
         Err(error) => Err(error),
     }
 }
 
-/// Shows no password.
+/// Omits the password.
 impl fmt::Debug for Auth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Auth")

@@ -1,4 +1,4 @@
-//! Builder: what has to be known of an etcd before it is asked anything.
+//! Builder: the settings of a client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,14 +13,12 @@ use crate::channel::Channel;
 use crate::connection::Endpoint;
 use crate::{Etcd, Tls};
 
-/// How long it may take to connect to an endpoint, unless said otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an answer may take, unless said otherwise.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a message from etcd may be, unless said otherwise.
+/// Default limit of a message from etcd, in bytes.
 pub const MAX_MESSAGE: usize = 64 << 20;
 
-/// An etcd with choices. Made by [`Etcd::builder`].
+/// Builds an [`Etcd`] client; created by [`Etcd::builder`].
 #[derive(Clone)]
 pub struct Builder {
     endpoints: Vec<String>,
@@ -31,21 +29,21 @@ pub struct Builder {
     max_message: usize,
 }
 
-/// Why there is no client.
+/// Why a client cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// There is nobody to ask.
-    #[error("there is no endpoint")]
+    /// The list of endpoints is empty.
+    #[error("no endpoints")]
     NoEndpoint,
     /// An endpoint is `http://HOST:PORT` or `https://HOST:PORT`.
-    #[error("{endpoint:?} is not an endpoint: it must be http:// or https://, a host and a port")]
+    #[error("invalid endpoint {endpoint:?}: expected http://HOST:PORT or https://HOST:PORT")]
     Endpoint {
-        /// What was given.
+        /// The endpoint.
         endpoint: String,
     },
-    /// Certificates or keys cannot be used.
-    #[error("TLS: {0}")]
+    /// A certificate or key is invalid.
+    #[error("invalid TLS configuration: {0}")]
     Certificates(String),
 }
 
@@ -61,46 +59,45 @@ impl Builder {
         }
     }
 
-    /// How to speak TLS with endpoints that begin with `https`. By default whoever is vouched for by those that
-    /// this machine trusts is believed.
+    /// Sets up TLS for `https` endpoints. By default the system's root certificates are trusted.
     #[must_use]
     pub fn tls(mut self, tls: Tls) -> Self {
         self.tls = tls;
         self
     }
 
-    /// Whom to ask as. By default nobody is named; a client certificate may name one then.
+    /// Sets name and password. By default none are sent; a client certificate may identify the user.
     #[must_use]
     pub fn user(mut self, name: impl Into<String>, password: impl Into<String>) -> Self {
         self.user = Some((name.into(), password.into()));
         self
     }
 
-    /// How long it may take to connect to an endpoint before the next one is tried. By default 5 s.
+    /// Sets how long to wait for a connection before the next endpoint is tried; 5 s by default.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// How long an answer may take. By default 30 s.
+    /// Sets the timeout of a request; 30 s by default.
     #[must_use]
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.request_timeout = timeout;
         self
     }
 
-    /// How long a message from etcd may be, in bytes. By default [`MAX_MESSAGE`], 64 MiB.
+    /// Sets the limit of a message from etcd, in bytes; [`MAX_MESSAGE`], 64 MiB, by default.
     #[must_use]
     pub fn max_message(mut self, bytes: usize) -> Self {
         self.max_message = bytes;
         self
     }
 
-    /// The client. Nothing is connected yet.
+    /// Builds the client, without connecting.
     ///
     /// # Errors
-    /// Where an endpoint, a certificate or a key is none.
+    /// If an endpoint, a certificate or a key is invalid.
     pub fn build(self) -> Result<Etcd, BuildError> {
         if self.endpoints.is_empty() {
             return Err(BuildError::NoEndpoint);
@@ -108,27 +105,27 @@ impl Builder {
         let mut config = None;
         let mut endpoints = Vec::with_capacity(self.endpoints.len());
         for text in &self.endpoints {
-            let refused = || BuildError::Endpoint { endpoint: text.clone() };
-            let uri: Uri = text.parse().map_err(|_| refused())?;
+            let invalid = || BuildError::Endpoint { endpoint: text.clone() };
+            let uri: Uri = text.parse().map_err(|_| invalid())?;
             let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-                return Err(refused());
+                return Err(invalid());
             };
             if !matches!(uri.path(), "" | "/") || authority.as_str().contains('@') {
-                return Err(refused());
+                return Err(invalid());
             }
             let tls = match scheme {
                 scheme if *scheme == Scheme::HTTP => None,
                 scheme if *scheme == Scheme::HTTPS => {
                     let name = self.tls.name(authority.host());
                     let plain = name.trim_start_matches('[').trim_end_matches(']').to_owned();
-                    let name = ServerName::try_from(plain).map_err(|_| refused())?;
+                    let name = ServerName::try_from(plain).map_err(|_| invalid())?;
                     let config = match &config {
                         Some(config) => Arc::clone(config),
                         None => config.insert(self.tls.build()?).clone(),
                     };
                     Some((config, name))
                 }
-                _ => return Err(refused()),
+                _ => return Err(invalid()),
             };
             endpoints.push(Endpoint { scheme: scheme.clone(), authority: authority.clone(), tls });
         }
@@ -137,7 +134,7 @@ impl Builder {
     }
 }
 
-/// Shows no password.
+/// Omits the password.
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
@@ -153,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_are_schemes_hosts_and_ports() {
+    fn endpoints_have_scheme_host_and_port() {
         for good in ["http://127.0.0.1:2379", "https://etcd.example:2379/", "http://[::1]:2379", "http://a"] {
             assert!(Etcd::builder([good]).build().is_ok(), "{good}");
         }

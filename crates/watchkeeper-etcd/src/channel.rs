@@ -1,10 +1,11 @@
-//! Channel: one connection for everybody, to whichever endpoint answers.
+//! Channel: one shared connection, to the first endpoint that can be reached.
 //!
-//! From: endpoints.
-//! To:   [`Connection`]s.
+//! Input: endpoints.
+//! Output: [`Connection`]s.
 //!
-//! - E1: an endpoint that cannot be reached, or that is unavailable, makes way for the next one.
-//! - E2: at most one connection is being made at any time: who comes meanwhile waits for it.
+//! Invariants:
+//! - `channel.E1`: after an endpoint that is unreachable or unavailable, the next one is tried.
+//! - `channel.E2`: at most one connection is being established; concurrent requests wait for it.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::error::Error;
 pub(crate) struct Channel {
     endpoints: Vec<Endpoint>,
     timeout: Duration,
-    /// Held while a connection is made (E2).
+    /// Locked while a connection is established (`channel.E2`).
     state: Mutex<State>,
 }
 
@@ -30,7 +31,7 @@ struct State {
 }
 
 impl Channel {
-    /// `endpoints` has at least one.
+    /// Creates a channel; `endpoints` must not be empty.
     pub(crate) fn new(endpoints: Vec<Endpoint>, timeout: Duration) -> Self {
         Self { endpoints, timeout, state: Mutex::default() }
     }
@@ -39,7 +40,7 @@ impl Channel {
         self.endpoints.len()
     }
 
-    /// The connection that there is, or a new one. Dropped half-way, nothing has happened.
+    /// Returns the current connection, or establishes a new one.
     pub(crate) async fn connection(&self) -> Result<Connection, Error> {
         let mut state = self.state.lock().await;
         if let Some(connection) = state.connection.as_ref().filter(|connection| !connection.is_closed()) {
@@ -57,15 +58,16 @@ impl Channel {
                     return Ok(connection);
                 }
                 Err(error) => {
-                    tracing::debug!(error, "an endpoint of etcd cannot be reached");
+                    tracing::debug!(error, "failed to connect to an etcd endpoint; trying the next");
                     last = Some(error);
                 }
             }
         }
-        Err(Error::Unreachable(last.unwrap_or_else(|| "there is no endpoint".into())))
+        Err(Error::Unreachable(last.unwrap_or_else(|| "no endpoints".into())))
     }
 
-    /// The next connection is made anew, and to the next endpoint (E1). Calls that are under way go on.
+    /// Drops a connection, so that the next request connects to the next endpoint (`channel.E1`). Calls in flight
+    /// continue.
     pub(crate) async fn avoid(&self, connection: &Connection) {
         let mut state = self.state.lock().await;
         if state.connection.as_ref().is_some_and(|current| current.number == connection.number) {

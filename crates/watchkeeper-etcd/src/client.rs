@@ -1,9 +1,8 @@
-//! Client: what can be asked of an etcd.
+//! Client: the requests of etcd's v3 API.
 //!
-//! From: users, and [`EtcdSource`](crate::EtcdSource).
-//! To:   [`grpc`](crate::grpc), over the connection of a [`Channel`].
-//!
-//! How often each is asked, and where, is for [`attempts`](crate::attempts) to say.
+//! Input: users, and [`EtcdSource`](crate::EtcdSource).
+//! Output: [`grpc`](crate::grpc), over the connection of a [`Channel`]. [`attempts`](crate::attempts) decides about
+//! endpoints and retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,9 +18,9 @@ use crate::message::{
     Compaction, Delete, DeleteResponse, Header, Lease, LeaseGrantRequest, LeaseId, OnlyHeader, Put,
     PutResponse, Range, RangeResponse, Txn, TxnResponse, Watch,
 };
-use crate::watching::Watching;
+use crate::watcher::Watcher;
 
-/// A client of an etcd. Clones share its connection.
+/// An etcd client. Clones share its connection.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,8 +35,8 @@ use crate::watching::Watching;
 /// # }
 /// ```
 ///
-/// Connections are made when they are needed. Every request can fail with any [`Error`]. Dropped half-way, a
-/// request may have been done all the same.
+/// It connects on the first request. Every request can fail with any [`Error`]. If the future of a write is dropped,
+/// the write may still be applied.
 #[derive(Debug, Clone)]
 pub struct Etcd {
     shared: Arc<Shared>,
@@ -52,8 +51,8 @@ struct Shared {
 }
 
 impl Etcd {
-    /// Of the members that listen at these endpoints: `http://HOST:PORT` or `https://HOST:PORT`, by default port
-    /// 2379. The first that answers is used, and the next when it does not any more.
+    /// Returns a builder for a client of these endpoints: `http://HOST:PORT` or `https://HOST:PORT`; the default port
+    /// is 2379. The client uses the first endpoint that it can reach, and the next when that fails.
     pub fn builder<E: Into<String>>(endpoints: impl IntoIterator<Item = E>) -> Builder {
         Builder::new(endpoints.into_iter().map(Into::into).collect())
     }
@@ -77,26 +76,26 @@ impl Etcd {
         self.unary("/etcdserverpb.KV/DeleteRange", &delete, Repeat::Writes).await
     }
 
-    /// Does one thing or another, all at one revision.
+    /// Runs a transaction.
     pub async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
         self.unary("/etcdserverpb.KV/Txn", &txn, Repeat::Writes).await
     }
 
-    /// Forgets what was before a revision, but for what still holds. Returns when the disk has forgotten it, too.
+    /// Compacts the history before a revision, and waits until it is removed from disk.
     pub async fn compact(&self, revision: i64) -> Result<Header, Error> {
         let request = Compaction { revision, physical: true };
         let OnlyHeader(header) = self.unary("/etcdserverpb.KV/Compact", &request, Repeat::Writes).await?;
         Ok(header)
     }
 
-    /// Grants a lease of so many seconds. A part of a second counts as one.
+    /// Grants a lease. The time to live is rounded up to seconds.
     pub async fn lease_grant(&self, ttl: Duration) -> Result<Lease, Error> {
         let seconds = ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0));
         let request = LeaseGrantRequest { ttl: i64::try_from(seconds).unwrap_or(i64::MAX) };
         self.unary("/etcdserverpb.Lease/LeaseGrant", &request, Repeat::Writes).await
     }
 
-    /// Gives a lease its whole time once more.
+    /// Renews a lease.
     pub async fn lease_keep_alive(&self, id: i64) -> Result<Lease, Error> {
         let method = "/etcdserverpb.Lease/LeaseKeepAlive";
         let lease: Lease = self.unary(method, &LeaseId(id), Repeat::Reads).await?;
@@ -106,22 +105,22 @@ impl Etcd {
         }
     }
 
-    /// Ends a lease, and with it all keys that have it.
+    /// Revokes a lease and deletes its keys.
     pub async fn lease_revoke(&self, id: i64) -> Result<Header, Error> {
         let method = "/etcdserverpb.Lease/LeaseRevoke";
         let OnlyHeader(header) = self.unary(method, &LeaseId(id), Repeat::Writes).await?;
         Ok(header)
     }
 
-    /// Watches keys. Returns when etcd watches them.
-    pub async fn watch(&self, watch: &Watch) -> Result<Watching, Error> {
+    /// Watches keys. Returns once etcd has created the watch.
+    pub async fn watch(&self, watch: &Watch) -> Result<Watcher, Error> {
         let mut attempts = self.attempts("/etcdserverpb.Watch/Watch", Repeat::Reads);
         attempts.needs_leader = true;
         loop {
             let (connection, call) = attempts.begin().await?;
-            match attempts.in_time(Watching::open(connection, call, watch)).await {
-                Ok(watching) => return Ok(watching),
-                Err(error) => attempts.failed(error).await?,
+            match attempts.in_time(Watcher::open(connection, call, watch)).await {
+                Ok(watcher) => return Ok(watcher),
+                Err(error) => attempts.retry(error).await?,
             }
         }
     }
@@ -137,10 +136,10 @@ impl Etcd {
         loop {
             let (mut connection, call) = attempts.begin().await?;
             let body = Outgoing::One(Some(request.clone()));
-            let answer = async { call.send(&mut connection, body).await?.only().await };
-            match attempts.in_time(answer).await {
+            let response = async { call.send(&mut connection, body).await?.only().await };
+            match attempts.in_time(response).await {
                 Ok(message) => return Ok(R::decode(message)?),
-                Err(error) => attempts.failed(error).await?,
+                Err(error) => attempts.retry(error).await?,
             }
         }
     }

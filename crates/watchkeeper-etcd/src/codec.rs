@@ -1,38 +1,39 @@
-//! Codec: protocol buffers, as far as etcd's messages need them.
+//! Codec: the part of protocol buffers that etcd's messages use.
 //!
-//! From: the bytes of a gRPC message, which may be anything.
-//! To:   [`message`](crate::message), field by field.
+//! Input: the bytes of a gRPC message, which are not trusted.
+//! Output: [`message`](crate::message), field by field.
 //!
-//! - C1: reading never panics, and the memory that it takes is in proportion to the bytes that were given.
-//! - C2: bytes are shared with the message that they came in, not copied.
-//! - C3: fields that nobody knows are passed over; those of a known number and another wire type too.
+//! Invariants:
+//! - `codec.C1`: decoding never panics, and its memory is proportional to the input.
+//! - `codec.C2`: decoded bytes share the buffer of the message.
+//! - `codec.C3`: unknown fields are skipped, and known ones with another wire type too.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-/// What a server sent is not a message.
+/// Why a message cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Malformed {
-    /// It ends within a field.
-    #[error("a message ends within a field")]
+pub enum DecodeError {
+    /// The message ends within a field.
+    #[error("message ends within a field")]
     Truncated,
-    /// A number has more than 64 bits.
-    #[error("a number has more than 64 bits")]
-    LongNumber,
-    /// A field has the number 0, or one beyond those that there are.
-    #[error("a field has no number")]
-    NoField,
-    /// A field is of a wire type that there is not.
-    #[error("a field is of the unknown wire type {0}")]
+    /// A varint has more than 64 bits.
+    #[error("varint exceeds 64 bits")]
+    VarintOverflow,
+    /// A field number is 0 or too large.
+    #[error("invalid field number")]
+    InvalidFieldNumber,
+    /// A field has an unknown wire type.
+    #[error("unknown wire type {0}")]
     WireType(u8),
-    /// A text is not UTF-8.
-    #[error("a text is not UTF-8")]
-    NoText,
-    /// A message of a transaction's answer has no content.
-    #[error("an answer within a transaction is empty or of an unknown kind")]
-    NoOperation,
-    /// A message is compressed, which it was not asked to be.
-    #[error("a message is compressed")]
+    /// A string is not UTF-8.
+    #[error("string is not UTF-8")]
+    InvalidUtf8,
+    /// A response within a transaction is empty or of an unknown kind.
+    #[error("empty or unknown response within a transaction")]
+    UnknownResponse,
+    /// A message is compressed, although compression was not negotiated.
+    #[error("unexpected compressed message")]
     Compressed,
 }
 
@@ -43,7 +44,7 @@ pub(crate) trait Encode {
 
 /// A message that can be received.
 pub(crate) trait Decode: Sized {
-    fn decode(message: Bytes) -> Result<Self, Malformed>;
+    fn decode(message: Bytes) -> Result<Self, DecodeError>;
 }
 
 /// The value of a field.
@@ -51,7 +52,7 @@ pub(crate) trait Decode: Sized {
 pub(crate) enum Value {
     Number(u64),
     Bytes(Bytes),
-    /// Of a width that no field of etcd's has.
+    /// A fixed-width value, which no field of etcd's has.
     Fixed,
 }
 
@@ -74,11 +75,11 @@ impl Value {
         }
     }
 
-    pub(crate) fn text(self) -> Result<String, Malformed> {
-        String::from_utf8(self.bytes().into()).map_err(|_| Malformed::NoText)
+    pub(crate) fn text(self) -> Result<String, DecodeError> {
+        String::from_utf8(self.bytes().into()).map_err(|_| DecodeError::InvalidUtf8)
     }
 
-    pub(crate) fn message<M: Decode>(self) -> Result<M, Malformed> {
+    pub(crate) fn message<M: Decode>(self) -> Result<M, DecodeError> {
         M::decode(self.bytes())
     }
 }
@@ -86,41 +87,44 @@ impl Value {
 /// Calls `field` with the number and the value of each field.
 pub(crate) fn fields(
     mut message: Bytes,
-    mut field: impl FnMut(u64, Value) -> Result<(), Malformed>,
-) -> Result<(), Malformed> {
+    mut field: impl FnMut(u64, Value) -> Result<(), DecodeError>,
+) -> Result<(), DecodeError> {
     while !message.is_empty() {
         let tag = varint(&mut message)?;
         let number = tag >> 3;
         if number == 0 || number >= 1 << 29 {
-            return Err(Malformed::NoField);
+            return Err(DecodeError::InvalidFieldNumber);
         }
         let value = match tag & 7 {
             0 => Value::Number(varint(&mut message)?),
             1 => take(&mut message, 8).map(|_| Value::Fixed)?,
             2 => {
                 let length = varint(&mut message)?;
-                Value::Bytes(take(&mut message, usize::try_from(length).map_err(|_| Malformed::Truncated)?)?)
+                Value::Bytes(take(
+                    &mut message,
+                    usize::try_from(length).map_err(|_| DecodeError::Truncated)?,
+                )?)
             }
             5 => take(&mut message, 4).map(|_| Value::Fixed)?,
-            other => return Err(Malformed::WireType((other & 7) as u8)),
+            other => return Err(DecodeError::WireType((other & 7) as u8)),
         };
         field(number, value)?;
     }
     Ok(())
 }
 
-fn take(message: &mut Bytes, length: usize) -> Result<Bytes, Malformed> {
+fn take(message: &mut Bytes, length: usize) -> Result<Bytes, DecodeError> {
     if length > message.len() {
-        return Err(Malformed::Truncated);
+        return Err(DecodeError::Truncated);
     }
     Ok(message.split_to(length))
 }
 
-fn varint(message: &mut Bytes) -> Result<u64, Malformed> {
+fn varint(message: &mut Bytes) -> Result<u64, DecodeError> {
     let mut number = 0u64;
     for (at, &byte) in message.iter().enumerate().take(10) {
         if at == 9 && byte > 1 {
-            return Err(Malformed::LongNumber);
+            return Err(DecodeError::VarintOverflow);
         }
         number |= u64::from(byte & 0x7f) << (7 * at);
         if byte < 0x80 {
@@ -128,10 +132,10 @@ fn varint(message: &mut Bytes) -> Result<u64, Malformed> {
             return Ok(number);
         }
     }
-    Err(Malformed::Truncated) // of ten bytes the last is 0 or 1, and returned above
+    Err(DecodeError::Truncated) // a tenth byte is 0 or 1, and has returned above
 }
 
-/// A message while it is written. What is empty, zero or false is left out, as protocol buffers ask.
+/// Encodes a message. Default values are omitted, as in proto3.
 #[derive(Debug, Default)]
 pub(crate) struct Writer(BytesMut);
 
@@ -142,7 +146,7 @@ impl Writer {
         }
     }
 
-    /// Writes a number even if it is 0: for choices, where being there says which one.
+    /// Writes a number even if it is 0, for fields of a `oneof`.
     pub(crate) fn some_int(&mut self, field: u32, number: i64) {
         self.varint(u64::from(field) << 3);
         self.varint(number.cast_unsigned());
@@ -158,7 +162,7 @@ impl Writer {
         }
     }
 
-    /// Writes bytes even if there are none: for choices.
+    /// Writes bytes even if they are empty, for fields of a `oneof`.
     pub(crate) fn some_bytes(&mut self, field: u32, bytes: &[u8]) {
         self.varint(u64::from(field) << 3 | 2);
         self.varint(bytes.len() as u64);
@@ -189,7 +193,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(message: &[u8]) -> Result<Vec<(u64, Value)>, Malformed> {
+    fn read(message: &[u8]) -> Result<Vec<(u64, Value)>, DecodeError> {
         let mut all = Vec::new();
         fields(Bytes::copy_from_slice(message), |number, value| {
             all.push((number, value));
@@ -199,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wire_type_is_read_or_passed_over() {
+    fn every_wire_type_is_decoded_or_skipped() {
         let message = b"\x08\x96\x01\x12\x02hi\x19\x01\x02\x03\x04\x05\x06\x07\x08\x25\x01\x02\x03\x04";
         let expected = [
             (1, Value::Number(150)),
@@ -211,17 +215,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused_by_name() {
-        let table: [(&[u8], Malformed); 9] = [
-            (b"\x08", Malformed::Truncated),
-            (b"\x08\x80", Malformed::Truncated),
-            (b"\x12\x03hi", Malformed::Truncated),
-            (b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", Malformed::Truncated),
-            (b"\x19\x01", Malformed::Truncated),
-            (b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", Malformed::LongNumber),
-            (b"\x00\x01", Malformed::NoField),
-            (b"\x0b", Malformed::WireType(3)),
-            (b"\x0f", Malformed::WireType(7)),
+    fn invalid_messages_are_rejected() {
+        let table: [(&[u8], DecodeError); 9] = [
+            (b"\x08", DecodeError::Truncated),
+            (b"\x08\x80", DecodeError::Truncated),
+            (b"\x12\x03hi", DecodeError::Truncated),
+            (b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", DecodeError::Truncated),
+            (b"\x19\x01", DecodeError::Truncated),
+            (b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", DecodeError::VarintOverflow),
+            (b"\x00\x01", DecodeError::InvalidFieldNumber),
+            (b"\x0b", DecodeError::WireType(3)),
+            (b"\x0f", DecodeError::WireType(7)),
         ];
         for (message, error) in table {
             assert_eq!(read(message), Err(error), "{message:?}");
@@ -230,7 +234,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_and_bytes_come_back(number in any::<i64>(), bytes in any::<Vec<u8>>(), field in 1u32..1 << 29) {
+        fn numbers_and_bytes_survive_a_round_trip(number in any::<i64>(), bytes in any::<Vec<u8>>(), field in 1u32..1 << 29) {
             let mut out = Writer::default();
             out.some_int(field, number);
             out.some_bytes(field, &bytes);
@@ -241,7 +245,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_makes_it_panic(bytes in any::<Vec<u8>>()) {
+        fn arbitrary_bytes_do_not_panic(bytes in any::<Vec<u8>>()) {
             let _ = read(&bytes);
         }
     }

@@ -1,6 +1,7 @@
-//! Connection: HTTP/2 to one endpoint, and how one is made.
+//! Connection: HTTP/2 to one endpoint.
 //!
-//! - N1: a connection over which nothing comes is noticed within [`DEAD_AFTER`] while it is used.
+//! Invariants:
+//! - `connection.N1`: a dead connection is detected within [`DEAD_AFTER`] while it is in use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,42 +21,42 @@ use watchkeeper_core::BoxError;
 use crate::error::Error;
 use crate::grpc::{Outgoing, cause};
 
-/// When a silent connection is asked whether it lives. etcd takes offence at less than 5 s.
+/// Idle time before a ping. etcd disconnects clients that ping more often than every 5 s.
 const PING_AFTER: Duration = Duration::from_secs(20);
-/// How long the answer may take.
+/// Timeout of a ping.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
-/// After so long a connection is known to be dead (N1).
+/// Time until a silent connection is considered dead (`connection.N1`).
 pub const DEAD_AFTER: Duration = Duration::from_secs(PING_AFTER.as_secs() + PING_TIMEOUT.as_secs());
-/// How much may be under way to us, of one answer and of all: watches that nobody reads must not keep others from
-/// being answered.
+/// HTTP/2 receive windows of a stream and of the connection: watches that are not read must not block other
+/// responses.
 const STREAM_WINDOW: u32 = 2 << 20;
 const CONNECTION_WINDOW: u32 = 64 << 20;
 
-/// Where an etcd listens.
+/// An etcd endpoint.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
     pub(crate) scheme: Scheme,
     pub(crate) authority: Authority,
-    /// With TLS, the name that the server must have.
+    /// TLS configuration and expected server name.
     pub(crate) tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
 }
 
-/// A connection. Clones are of the same one.
+/// A connection. Clones are handles to the same one.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     sender: SendRequest<Outgoing>,
     scheme: Scheme,
     authority: Authority,
-    /// Which of all that were ever made.
+    /// Distinguishes this connection from earlier ones.
     pub(crate) number: u64,
 }
 
 impl Endpoint {
-    /// Makes a connection. Dropped half-way, there is none.
+    /// Connects.
     pub(crate) async fn connect(&self, timeout: Duration, number: u64) -> Result<Connection, BoxError> {
         let sender = tokio::time::timeout(timeout, self.dial())
             .await
-            .map_err(|_| format!("{} does not answer within {timeout:?}", self.authority))?
+            .map_err(|_| format!("connecting to {} timed out after {timeout:?}", self.authority))?
             .map_err(|error| format!("{}: {}", self.authority, cause(&*error)))?;
         Ok(Connection { sender, scheme: self.scheme.clone(), authority: self.authority.clone(), number })
     }
@@ -67,17 +68,17 @@ impl Endpoint {
         let stream = TcpStream::connect((host, port)).await?;
         stream.set_nodelay(true)?;
         match &self.tls {
-            None => shake_hands(TokioIo::new(stream)).await,
+            None => handshake(TokioIo::new(stream)).await,
             Some((config, name)) => {
                 let connector = TlsConnector::from(config.clone());
                 let stream = connector.connect(name.clone(), stream).await?;
-                shake_hands(TokioIo::new(stream)).await
+                handshake(TokioIo::new(stream)).await
             }
         }
     }
 }
 
-async fn shake_hands(
+async fn handshake(
     io: impl Read + Write + Send + Unpin + 'static,
 ) -> Result<SendRequest<Outgoing>, BoxError> {
     let (sender, connection) = Builder::new(TokioExecutor::new())
@@ -88,10 +89,10 @@ async fn shake_hands(
         .initial_connection_window_size(CONNECTION_WINDOW)
         .handshake(io)
         .await?;
-    // It ends when the last sender and the last answer are dropped, or the connection breaks.
+    // Ends when the last sender and the last response are dropped, or when the connection fails.
     tokio::spawn(async move {
         if let Err(error) = connection.await {
-            tracing::debug!(error = cause(&error), "a connection to etcd broke");
+            tracing::debug!(error = cause(&error), "connection to etcd failed");
         }
     });
     Ok(sender)
@@ -107,10 +108,11 @@ impl Connection {
         parts.scheme = Some(self.scheme.clone());
         parts.authority = Some(self.authority.clone());
         parts.path_and_query = Some(PathAndQuery::from_static(method));
-        Uri::from_parts(parts).unwrap_or_default() // all three are there
+        Uri::from_parts(parts).unwrap_or_default() // cannot fail: all parts are set
     }
 
-    /// Sends a request. Fails as unreachable where the connection was closed before.
+    /// Sends a request. Fails with [`Error::Unreachable`] if the connection was already closed, so that nothing was
+    /// sent.
     pub(crate) async fn send(&mut self, request: Request<Outgoing>) -> Result<Response<Incoming>, Error> {
         self.sender.ready().await.map_err(|error| Error::Unreachable(error.into()))?;
         self.sender.send_request(request).await.map_err(|error| Error::unavailable(cause(&error)))

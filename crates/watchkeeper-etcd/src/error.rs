@@ -1,79 +1,79 @@
-//! Errors: why etcd did not do what it was asked, sorted by what to do next.
+//! Errors of requests, by what to do next.
 
 use watchkeeper_core::BoxError;
 
-use crate::codec::Malformed;
+use crate::codec::DecodeError;
 
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Ask again, later: nobody answers at any endpoint. Nothing was sent.
-    #[error("no endpoint of etcd can be reached")]
+    /// Retry later: no endpoint can be reached. Nothing was sent.
+    #[error("failed to connect to any etcd endpoint")]
     Unreachable(#[source] BoxError),
-    /// Ask again, later: the connection broke, the time was up, or the member has no leader. What was to be
-    /// written may have been.
+    /// Retry later: the connection failed, the request timed out, or the member has no leader. A write may have been
+    /// applied.
     #[error("etcd is unavailable: {message}")]
     Unavailable {
-        /// What the server or the transport said.
+        /// Message of the server or of the transport.
         message: String,
     },
-    /// Ask again, later: it has too much to do.
-    #[error("etcd has too many requests: {message}")]
+    /// Retry later: etcd is overloaded.
+    #[error("etcd is overloaded: {message}")]
     Busy {
-        /// What the server said.
+        /// Message of the server.
         message: String,
     },
-    /// Name and password are wrong or missing.
-    #[error("etcd does not know who asks: {message}")]
+    /// Name or password is wrong or missing.
+    #[error("not authenticated: {message}")]
     Unauthenticated {
-        /// What the server said.
+        /// Message of the server.
         message: String,
     },
-    /// The user may not do this.
-    #[error("etcd does not allow it: {message}")]
-    Denied {
-        /// What the server said.
+    /// The user lacks permission.
+    #[error("permission denied: {message}")]
+    PermissionDenied {
+        /// Message of the server.
         message: String,
     },
-    /// The revision has left the history: read the newest state.
+    /// The revision has been compacted: read the current state.
     #[error("the revision has been compacted")]
     Compacted {
-        /// The first revision that is still known, where the server tells.
+        /// The first revision that is still available, if the server reports it.
         first: Option<i64>,
     },
-    /// No such revision has been yet.
-    #[error("the revision is newer than etcd has seen")]
+    /// The revision does not exist yet.
+    #[error("the revision is in the future")]
     FutureRevision,
-    /// The lease is over, or never was.
-    #[error("there is no such lease")]
+    /// The lease has expired, or never existed.
+    #[error("lease not found")]
     LeaseNotFound,
-    /// Ask for less: the answer is longer than the limit.
-    #[error("an answer of {length} bytes is longer than the limit of {limit}")]
+    /// Request less: the response exceeds the limit.
+    #[error("response of {length} bytes exceeds the limit of {limit}")]
     TooLong {
-        /// How long the answer is.
+        /// Size of the response, in bytes.
         length: usize,
         /// See [`Builder::max_message`](crate::Builder::max_message).
         limit: usize,
     },
-    /// What came is not one of etcd's messages.
-    #[error("what came is not a message of etcd's")]
-    Malformed(#[from] Malformed),
-    /// What answers at the endpoint does not speak gRPC.
-    #[error("this is no etcd: {0}")]
+    /// The response is not a valid etcd message.
+    #[error("invalid response")]
+    Malformed(#[from] DecodeError),
+    /// The endpoint does not speak etcd's gRPC API.
+    #[error("endpoint is not etcd: {0}")]
     NotEtcd(String),
-    /// Anything else that the server says.
-    #[error("etcd refuses: {message} (code {code})")]
-    Refused {
-        /// gRPC's number.
+    /// Any other gRPC error.
+    #[error("etcd error: {message} (gRPC code {code})")]
+    Rpc {
+        /// gRPC status code.
         code: u32,
-        /// What the server said.
+        /// Message of the server.
         message: String,
     },
 }
 
 impl Error {
-    /// Whether the same request may succeed at another endpoint, or later.
+    /// Returns whether the same request may succeed later, or at another endpoint.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Unavailable { .. })
     }
@@ -82,31 +82,32 @@ impl Error {
         Self::Unavailable { message: message.into() }
     }
 
-    /// Whether a new token may help: this one is over, or was for users as they were, or there was none.
+    /// Returns whether a new token may help: the current one has expired, predates a change of the users, or is
+    /// missing.
     pub(crate) fn wants_token(&self) -> bool {
         match self {
             Self::Unauthenticated { .. } => true,
-            Self::Refused { message, .. } => message.contains(OLD_AUTH),
+            Self::Rpc { message, .. } => message.contains(OLD_AUTH),
             _ => false,
         }
     }
 
-    /// Sorts what a server said. The words are etcd's.
+    /// Maps a gRPC status. The matched texts are etcd's.
     pub(crate) fn from_status(code: u32, message: String) -> Self {
         match code {
             _ if message.contains(COMPACTED) => Self::Compacted { first: None },
             _ if message.contains(FUTURE) => Self::FutureRevision,
             5 if message.contains(NO_LEASE) => Self::LeaseNotFound,
             _ if message.contains(NO_USER) => Self::Unauthenticated { message },
-            7 => Self::Denied { message },
+            7 => Self::PermissionDenied { message },
             8 => Self::Busy { message },
-            1 | 4 | 14 => Self::Unavailable { message }, // cancelled, too late, unavailable
+            1 | 4 | 14 => Self::Unavailable { message }, // cancelled, deadline exceeded, unavailable
             16 => Self::Unauthenticated { message },
-            _ => Self::Refused { code, message },
+            _ => Self::Rpc { code, message },
         }
     }
 
-    /// Sorts why a watch was cancelled, of which there is only a text.
+    /// Maps the reason of a cancelled watch, which is only a text.
     pub(crate) fn from_cancel(compact_revision: i64, reason: String) -> Self {
         match compact_revision {
             1.. => Self::Compacted { first: Some(compact_revision) },
@@ -126,7 +127,7 @@ const OLD_AUTH: &str = "revision of auth store is old";
 const NO_USER: &str = "user name is empty";
 const DENIED: &str = "permission denied";
 const NO_LEADER: &str = "no leader";
-/// Whoever has a name and a password may use an etcd that asks for none.
+/// Credentials are ignored if etcd has authentication disabled.
 pub(crate) const AUTH_NOT_ENABLED: &str = "authentication is not enabled";
 
 #[cfg(test)]
@@ -134,13 +135,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_etcd_says_is_sorted_by_what_to_do_next() {
+    fn grpc_statuses_are_mapped_by_what_to_do_next() {
         let of = |code, message: &str| Error::from_status(code, format!("etcdserver: {message}"));
         assert!(matches!(of(11, &format!("mvcc: {COMPACTED}")), Error::Compacted { first: None }));
         assert!(matches!(of(11, &format!("mvcc: {FUTURE}")), Error::FutureRevision));
         assert!(matches!(of(5, NO_LEASE), Error::LeaseNotFound));
-        assert!(matches!(of(5, "something else"), Error::Refused { code: 5, .. }));
-        assert!(matches!(of(7, DENIED), Error::Denied { .. }));
+        assert!(matches!(of(5, "something else"), Error::Rpc { code: 5, .. }));
+        assert!(matches!(of(7, DENIED), Error::PermissionDenied { .. }));
         assert!(matches!(of(8, "too many requests"), Error::Busy { .. }));
         for code in [1, 4, 14] {
             assert!(of(code, NO_LEADER).is_unavailable());
@@ -152,14 +153,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_watch_is_sorted_by_its_words() {
+    fn cancelled_watches_are_mapped_by_their_text() {
         let of =
             |reason: &str| Error::from_cancel(0, format!("rpc error: code = X desc = etcdserver: {reason}"));
         assert!(matches!(Error::from_cancel(7, String::new()), Error::Compacted { first: Some(7) }));
         assert!(matches!(of(COMPACTED), Error::Compacted { first: None }));
-        assert!(matches!(of(DENIED), Error::Denied { .. }));
+        assert!(matches!(of(DENIED), Error::PermissionDenied { .. }));
         assert!(of(NO_LEADER).is_unavailable());
         assert!(of(BAD_TOKEN).wants_token() && of(OLD_AUTH).wants_token() && of(NO_USER).wants_token());
-        assert!(matches!(of("watcher ID exists"), Error::Refused { .. }));
+        assert!(matches!(of("watcher ID exists"), Error::Rpc { .. }));
     }
 }

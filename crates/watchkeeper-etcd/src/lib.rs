@@ -1,8 +1,8 @@
-//! etcd: a small client of the third version of its API, and informers over what is in it.
+//! etcd: a small client of the v3 API, and informers over etcd keys.
 //!
-//! - [`Etcd`] reads, writes, compares, leases and watches: what etcd itself is asked for, and no more.
-//! - [`EtcdSource`] is a prefix of the keys as a [`ListWatch`](watchkeeper_core::ListWatch) source, so that a
-//!   project without an API server has the same informers as one with it.
+//! - [`Etcd`] is a client for ranges, puts, deletes, transactions, leases and watches.
+//! - [`EtcdSource`] is a [`ListWatch`](watchkeeper_core::ListWatch) source over a key prefix: informers without an
+//!   API server.
 //!
 //! ```text
 //! EtcdSource -> Etcd -> attempts -> channel -> connection
@@ -10,7 +10,7 @@
 //!                 +-> message -> codec, grpc
 //! ```
 //!
-//! There is no generated code, and no `protoc`: the messages that are used are few, and written by hand.
+//! There is no generated code and no `protoc`: the few messages that are used are written by hand (decision 17).
 
 mod attempts;
 mod auth;
@@ -24,17 +24,17 @@ mod grpc;
 mod message;
 mod source;
 mod tls;
-mod watching;
+mod watcher;
 
 pub use builder::{BuildError, Builder, MAX_MESSAGE};
 pub use client::Etcd;
-pub use codec::Malformed;
+pub use codec::DecodeError;
 pub use connection::DEAD_AFTER;
 pub use error::Error;
 pub use message::{
-    Answer, Change, ChangeKind, Compare, Comparison, Delete, DeleteResponse, Header, KeyValue, Lease,
-    Operation, Put, PutResponse, Range, RangeResponse, Txn, TxnResponse, Watch, WatchResponse,
+    Change, ChangeKind, Compare, CompareOp, Delete, DeleteResponse, Header, KeyValue, Lease, Put,
+    PutResponse, Range, RangeResponse, Txn, TxnOp, TxnOpResponse, TxnResponse, Watch, WatchResponse,
 };
-pub use source::{EtcdSource, Json, Keys, Protobuf, Skipped, UnderPrefix, Values};
+pub use source::{EtcdSource, Json, KeyMapper, PrefixKeys, Protobuf, Skipped, ValueDecoder};
 pub use tls::Tls;
-pub use watching::Watching;
+pub use watcher::Watcher;

@@ -1,4 +1,4 @@
-//! TLS: whom we believe, and who we are.
+//! TLS: trusted authorities and the client certificate.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::builder::BuildError;
 
-/// How to speak TLS with endpoints that begin with `https`.
+/// TLS settings for `https` endpoints.
 ///
 /// ```no_run
 /// use watchkeeper_etcd::Tls;
@@ -32,21 +32,21 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Certificates of those who may vouch for the server, in PEM. By default those that this machine trusts.
+    /// Sets the trusted certificate authorities, in PEM; the system's by default.
     #[must_use]
     pub fn authorities(mut self, pem: impl Into<String>) -> Self {
         self.authorities = Some(pem.into());
         self
     }
 
-    /// Our certificate, with those that lead from it to an authority, and its key, in PEM. By default none.
+    /// Sets the client certificate with its chain, and its key, in PEM; none by default.
     #[must_use]
     pub fn certificate(mut self, certificate: impl Into<String>, key: impl Into<String>) -> Self {
         self.identity = Some((certificate.into(), key.into()));
         self
     }
 
-    /// The name that the server must have. By default the host of the endpoint.
+    /// Sets the expected server name; the host of the endpoint by default.
     #[must_use]
     pub fn server_name(mut self, name: impl Into<String>) -> Self {
         self.server_name = Some(name.into());
@@ -58,22 +58,21 @@ impl Tls {
     }
 
     pub(crate) fn build(&self) -> Result<Arc<ClientConfig>, BuildError> {
-        let unusable =
-            |what: &str, why: &dyn fmt::Display| BuildError::Certificates(format!("{what}: {why}"));
+        let invalid = |what: &str, why: &dyn fmt::Display| BuildError::Certificates(format!("{what}: {why}"));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| unusable("TLS cannot be set up", &error))?;
+            .map_err(|error| invalid("unsupported", &error))?;
         let mut roots = RootCertStore::empty();
         match &self.authorities {
             None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
             Some(pem) => {
                 for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-                    let certificate = certificate.map_err(|error| unusable("authorities", &error))?;
-                    roots.add(certificate).map_err(|error| unusable("authorities", &error))?;
+                    let certificate = certificate.map_err(|error| invalid("authorities", &error))?;
+                    roots.add(certificate).map_err(|error| invalid("authorities", &error))?;
                 }
                 if roots.is_empty() {
-                    return Err(unusable("authorities", &"there is no certificate in it"));
+                    return Err(invalid("authorities", &"no certificate found"));
                 }
             }
         }
@@ -83,11 +82,11 @@ impl Tls {
             Some((certificate, key)) => {
                 let chain: Result<Vec<_>, _> =
                     CertificateDer::pem_slice_iter(certificate.as_bytes()).collect();
-                let chain = chain.map_err(|error| unusable("certificate", &error))?;
-                // What is wrong with a key is not told in its own words.
+                let chain = chain.map_err(|error| invalid("certificate", &error))?;
+                // The parser's error could quote the key.
                 let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
-                    .map_err(|_| unusable("key", &"there is no private key in it"))?;
-                builder.with_client_auth_cert(chain, key).map_err(|error| unusable("certificate", &error))?
+                    .map_err(|_| invalid("key", &"no private key found"))?;
+                builder.with_client_auth_cert(chain, key).map_err(|error| invalid("certificate", &error))?
             }
         };
         config.alpn_protocols = vec![b"h2".to_vec()];
@@ -95,7 +94,7 @@ impl Tls {
     }
 }
 
-/// Shows no key.
+/// Omits the key.
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls")
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_certificate_or_no_key_is_refused_without_showing_it() {
+    fn invalid_certificates_and_keys_are_rejected_without_quoting_them() {
         let broken = "-----BEGIN CERTIFICATE-----\nc2VjcmV0\n-----END CERTIFICATE-----\n";
         for tls in [
             Tls::default().authorities(""),
@@ -123,7 +122,7 @@ mod tests {
         }
         let tls = Tls::default().certificate("", "s3cret");
         let error = tls.build().unwrap_err();
-        assert!(format!("{error:?}").contains("there is no private key"), "{error:?}");
+        assert!(format!("{error:?}").contains("no private key found"), "{error:?}");
         assert!(!format!("{error:?} {tls:?}").contains("s3cret"));
     }
 }

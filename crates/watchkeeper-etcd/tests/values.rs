@@ -1,10 +1,10 @@
-//! Values that know nothing of Kubernetes, read as a type.
+//! Values that are not Kubernetes objects, decoded as a type.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use serde::Deserialize;
 use watchkeeper_core::HeadBuilder;
-use watchkeeper_etcd::{Json, RangeResponse, Values as _};
+use watchkeeper_etcd::{Json, RangeResponse, ValueDecoder as _};
 use watchkeeper_wire::{Kind, decode};
 
 #[derive(Debug, PartialEq, Deserialize)]
@@ -14,13 +14,13 @@ struct Shape {
 }
 
 #[test]
-fn a_value_with_a_kind_of_its_own_keeps_it_where_the_informers_has_no_version() {
+fn a_value_keeps_its_own_kind_field_if_the_informers_kind_has_no_version() {
     let message = b"\x12\x21\x0a\x02/a\x2a\x1b{\"kind\":\"square\",\"sides\":4}";
     let range = RangeResponse::try_from(bytes::Bytes::from_static(message)).unwrap();
-    let encoded = Json.read(&range.kvs[0], &mut HeadBuilder::default()).unwrap();
+    let encoded = Json.decode(&range.kvs[0], &mut HeadBuilder::default()).unwrap();
 
     let shape: Shape = decode(&encoded, &Kind::new("", "", "Shape")).unwrap();
     assert_eq!(shape, Shape { kind: "square".to_owned(), sides: 4 });
     let of_an_api = decode::<Shape>(&encoded, &Kind::new("example.com", "v1", "Shape"));
-    assert!(of_an_api.is_err(), "the kind of an API's object is not in its body: {of_an_api:?}");
+    assert!(of_an_api.is_err(), "an API object has no kind in its stored body: {of_an_api:?}");
 }

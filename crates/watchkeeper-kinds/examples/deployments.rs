@@ -29,9 +29,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let mut handler = deployments.handle(SubscriptionOptions::default(), |change| match change {
         Notification::Added { new, .. } => println!("+ {}", shown(&new)),
         Notification::Updated { old, new } if ready(&old) != ready(&new) => println!("~ {}", shown(&new)),
-        Notification::Deleted { last } | Notification::DeletedWhileAway { last_seen: last } => {
-            println!("- {}", shown(&last));
-        }
+        Notification::Deleted { old, .. } => println!("- {}", shown(&old)),
         Notification::Updated { .. } | Notification::Resync(_) => {}
         Notification::Undecodable { key, error, .. } => eprintln!("{key}: {error}"),
     });

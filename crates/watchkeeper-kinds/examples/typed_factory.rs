@@ -32,7 +32,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let deployments = factory.apps_v1().deployments().lister();
     let heads = factory.core_v1().secrets().metadata_only().lister(); // the server does not send the data
     factory.start();
-    factory.synced(Duration::from_secs(60)).await?;
+    factory.wait_until_ready(Duration::from_secs(60)).await?;
 
     let all = Default::default();
     for node in nodes.list(&all).items()? {

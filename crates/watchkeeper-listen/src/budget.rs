@@ -1,4 +1,4 @@
-//! Budget: the bytes that responses may hold in memory while their clients have not read them.
+//! Budget: bytes that responses may hold in memory until their clients read them.
 //!
 //! Input: response bodies on their way out ([`Metered`](crate::metered::Metered)), and handlers that hold something
 //! for a response before it is written.
@@ -52,7 +52,7 @@ impl Account {
     }
 }
 
-/// Without limits: for requests that no listener has accepted.
+/// Unlimited: for requests that did not arrive through a listener.
 impl Default for Budget {
     fn default() -> Self {
         Self::limited(usize::MAX, usize::MAX)
@@ -60,17 +60,17 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// A budget of `connection` bytes for one connection, and of `listener` bytes for all of them.
+    /// Creates a budget of `connection` bytes for one connection and `listener` bytes for all of them.
     pub fn limited(connection: usize, listener: usize) -> Self {
         Self { connection: Account::new(connection), listener: Account::new(listener) }
     }
 
-    /// The budget of another connection of the same listener.
+    /// Creates the budget of another connection of the same listener.
     pub(crate) fn another(&self) -> Self {
         Self { connection: Account::new(self.connection.limit), listener: self.listener.clone() }
     }
 
-    /// The bytes that all connections of the listener hold.
+    /// Returns the number of bytes that all connections of the listener hold.
     pub fn used(&self) -> usize {
         self.listener.used()
     }
@@ -80,7 +80,7 @@ impl Budget {
         self.connection.is_used_up() || self.listener.is_used_up()
     }
 
-    /// Charges bytes, unless the budget is used up (B2).
+    /// Charges bytes, unless the budget is used up (`budget.B2`).
     pub fn try_charge(&self, bytes: usize) -> Option<Charge> {
         (!self.is_used_up()).then(|| self.charge_now(bytes))
     }
@@ -120,7 +120,7 @@ impl Budget {
     }
 }
 
-/// Bytes that count as used until this is dropped (B1).
+/// Bytes that count as used until this is dropped (`budget.B1`).
 #[derive(Debug)]
 #[must_use = "dropping a charge releases it"]
 pub struct Charge {
@@ -129,7 +129,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// How many bytes it is for.
+    /// Returns the number of bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_goes_on_when_others_release() {
+    async fn a_waiting_charge_succeeds_when_others_are_released() {
         let budget = Budget::limited(10, 10);
         let held = budget.try_charge(10).unwrap();
         let mut waiting = Box::pin(budget.charge(3));

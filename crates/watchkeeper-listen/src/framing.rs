@@ -1,12 +1,12 @@
-//! Framing: finds requests of HTTP/1.1 that give their length in two ways.
+//! Framing: detects HTTP/1.1 requests with two lengths, which allow request smuggling.
 //!
-//! From: the bytes of a connection, on their way to hyper.
-//! To:   the listener, which refuses a request with both `Transfer-Encoding` and `Content-Length`. hyper drops the
-//!       latter without a word, so that it cannot be seen in the request. A proxy in front that honours the other one
-//!       of the two would take a part of the body for a request, or a request for a part of the body.
+//! Input: the bytes of a connection, before hyper reads them.
+//! Output: the listener, which rejects a request with both `Transfer-Encoding` and `Content-Length`. hyper silently
+//! drops the latter, so that the service cannot see it; a proxy in front that honours the other header would disagree
+//! with hyper about where the body ends.
 //!
-//! Heads are read as hyper does, by the same parser. A connection is closed after a request with a
-//! `Transfer-Encoding`, so that what comes after such a request need not be read here.
+//! Heads are parsed by `httparse`, as hyper does. The listener closes a connection after a request with
+//! `Transfer-Encoding`, so that nothing after it has to be parsed.
 
 use std::io;
 use std::pin::Pin;
@@ -16,10 +16,10 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How many headers hyper reads; it refuses a request with more.
+/// Maximum number of headers that hyper accepts.
 const HEADERS: usize = 100;
 
-/// Whether the request with a `Transfer-Encoding`, the last one of its connection, has a `Content-Length` too.
+/// Whether the last request of a connection, the one with `Transfer-Encoding`, also has `Content-Length`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ambiguous(Arc<AtomicBool>);
 
@@ -29,22 +29,22 @@ impl Ambiguous {
     }
 }
 
-/// What of the next bytes is to be looked at.
+/// What the next bytes are.
 #[derive(Debug)]
 enum Next {
-    /// The head of a request, of which these bytes have come.
+    /// The head of a request, of which these bytes have arrived.
     Head(Vec<u8>),
-    /// This many bytes of a body.
+    /// This many more bytes of a body.
     Body(u64),
-    /// Nothing any more: no further request is taken from the connection.
-    Nothing,
+    /// Not parsed: the connection takes no further request.
+    Rest,
 }
 
-/// A connection whose heads are looked at.
+/// A connection whose request heads are parsed.
 pub(super) struct Framed<S> {
     inner: S,
     next: Next,
-    /// A head with more bytes than this is refused by hyper.
+    /// hyper rejects a longer head.
     head_bytes: usize,
     ambiguous: Ambiguous,
 }
@@ -54,10 +54,10 @@ impl<S> Framed<S> {
         Self { inner, next: Next::Head(Vec::new()), head_bytes, ambiguous }
     }
 
-    fn look(&mut self, mut bytes: &[u8]) {
+    fn inspect(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             match &mut self.next {
-                Next::Nothing => return,
+                Next::Rest => return,
                 Next::Body(left) => {
                     let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
                     bytes = &bytes[taken..];
@@ -75,7 +75,7 @@ impl<S> Framed<S> {
                     head.extend_from_slice(bytes);
                     let Some(length) = head_length(head, before) else {
                         if head.len() > self.head_bytes {
-                            self.next = Next::Nothing;
+                            self.next = Next::Rest;
                         }
                         return;
                     };
@@ -87,8 +87,8 @@ impl<S> Framed<S> {
     }
 }
 
-/// How long the head is that these bytes begin with; `None` if it is not complete. It ends with an empty line, which
-/// was not among the first `seen` bytes.
+/// Returns the length of the head that these bytes begin with; `None` if it is incomplete. The first `seen` bytes are
+/// known not to hold the empty line that ends it.
 fn head_length(bytes: &[u8], seen: usize) -> Option<usize> {
     let ends_line = |place: &usize| bytes[*place] == b'\n';
     let is_empty = |place: &usize| {
@@ -98,25 +98,25 @@ fn head_length(bytes: &[u8], seen: usize) -> Option<usize> {
     (seen..bytes.len()).filter(ends_line).find(is_empty).map(|place| place + 1)
 }
 
-/// What comes after a head.
+/// Parses a head, and returns what follows it.
 fn read_head(head: &[u8], ambiguous: &Ambiguous) -> Next {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     if !matches!(request.parse(head), Ok(httparse::Status::Complete(_))) {
-        return Next::Nothing; // hyper refuses it
+        return Next::Rest; // hyper rejects it
     }
     let find = |name: &str| request.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
     let length = find("content-length");
     if find("transfer-encoding").is_some() {
         ambiguous.0.store(length.is_some(), Ordering::Release);
-        return Next::Nothing;
+        return Next::Rest;
     }
-    // hyper refuses a length that is not a number, and lengths that differ.
+    // hyper rejects a length that is not a number, and lengths that differ.
     let length = length.map(|length| std::str::from_utf8(length.value).ok()?.trim().parse().ok());
     match length {
         None | Some(Some(0)) => Next::Head(Vec::new()),
         Some(Some(length)) => Next::Body(length),
-        Some(None) => Next::Nothing,
+        Some(None) => Next::Rest,
     }
 }
 
@@ -128,7 +128,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Framed<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
-        self.look(&buffer.filled()[before..]);
+        self.inspect(&buffer.filled()[before..]);
         Poll::Ready(Ok(()))
     }
 }
@@ -167,18 +167,18 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Framed<S> {
 mod tests {
     use super::*;
 
-    /// Whether the bytes hold an ambiguous request, in pieces of this size.
+    /// Returns whether the text has an ambiguous request, read in chunks of this size.
     fn is_ambiguous(text: &str, size: usize) -> bool {
         let ambiguous = Ambiguous::default();
         let mut framed = Framed::new((), 1 << 16, ambiguous.clone());
         for piece in text.as_bytes().chunks(size) {
-            framed.look(piece);
+            framed.inspect(piece);
         }
         ambiguous.get()
     }
 
     #[test]
-    fn both_lengths_are_found_in_any_order_after_any_request_and_in_any_pieces() {
+    fn two_lengths_are_detected_in_any_order_after_any_request_and_in_any_chunks() {
         let both =
             "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n";
         let swapped = "POST / HTTP/1.1\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n";
@@ -197,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_never_ends_is_not_kept() {
+    fn an_endless_head_is_not_buffered() {
         let mut framed = Framed::new((), 100, Ambiguous::default());
-        framed.look(&[b'x'; 80]);
-        framed.look(&[b'x'; 80]);
-        assert!(matches!(framed.next, Next::Nothing));
+        framed.inspect(&[b'x'; 80]);
+        framed.inspect(&[b'x'; 80]);
+        assert!(matches!(framed.next, Next::Rest));
     }
 }

@@ -1,22 +1,22 @@
-//! Listening: from a socket to requests, and back.
+//! Listener: HTTP/1.1 and HTTP/2 connections, plain or TLS, within limits.
 //!
-//! From: whoever connects.
-//! To:   an [`Answer`], request by request.
+//! Input: a socket.
+//! Output: a [`Service`], one call per request.
 //!
-//! The embedded API server and the web service are served by the same [`Listener`].
+//! The embedded API server and the web service both run behind a [`Listener`].
 
-mod answer;
 mod budget;
 mod framing;
 mod gather;
 mod listener;
 mod metered;
 mod progress;
+mod service;
 mod stall;
 mod switch;
 
-pub use answer::{Answer, Arrival, Departure};
 pub use budget::{Budget, Charge};
 pub use listener::{Certificates, ConnectionLimits, CurrentConfig, ListenError, Listener, Security, Socket};
 pub use metered::CHARGED_FROM_BYTES;
+pub use service::{Service, ServiceRequest, ServiceResponse};
 pub use switch::Switch;

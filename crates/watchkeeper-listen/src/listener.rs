@@ -1,20 +1,22 @@
-//! Listener: connections, from accept to the last byte.
+//! Listener: accepts connections and serves them until the last byte is written.
 //!
-//! From: a socket.
-//! To:   an [`Answer`], request by request.
+//! Input: a socket.
+//! Output: a [`Service`], one call per request.
 //!
-//! - C1: every connection and every stream of one is a task that [`Listener::run`] owns; when it returns,
-//!   none is left.
-//! - C2: there are at most [`ConnectionLimits::connections`]; more wait in the socket's queue.
-//! - C3: who connects and says nothing is cut off: within [`ConnectionLimits::handshake`] for TLS, within
-//!   [`ConnectionLimits::head`] for a request.
-//! - C4: a client that does not read a response is disconnected after [`ConnectionLimits::stall`]: over HTTP/2 from
-//!   that stream only. The reason is logged.
-//! - C5: responses hold at most [`ConnectionLimits::unread_bytes`] that clients have not read, and those of one
-//!   connection at most [`ConnectionLimits::connection_unread_bytes`]. More is encoded only when that is read.
+//! Invariants:
+//! - `listener.C1`: [`Listener::run`] owns the task of every connection and every stream; none is left when it
+//!   returns.
+//! - `listener.C2`: there are at most [`ConnectionLimits::connections`]; further clients wait in the backlog of the
+//!   socket.
+//! - `listener.C3`: a silent client is disconnected: after [`ConnectionLimits::handshake`] during TLS, after
+//!   [`ConnectionLimits::head`] before a request.
+//! - `listener.C4`: a client that does not read a response is disconnected after [`ConnectionLimits::stall`]; over
+//!   HTTP/2 only that stream is reset. The reason is logged.
+//! - `listener.C5`: responses hold at most [`ConnectionLimits::unread_bytes`] that clients have not read, and those
+//!   of one connection at most [`ConnectionLimits::connection_unread_bytes`]. More is encoded only when that is read.
 //!
-//! When it is told to stop, a listener accepts nobody, ends every stream, lets requests in flight finish
-//! and idle connections go, and after [`ConnectionLimits::drain`] cuts off the rest.
+//! On stop, a listener accepts no more connections, ends watches and other streams, waits up to
+//! [`ConnectionLimits::drain`] for requests in flight, and then closes what is left.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -45,50 +47,49 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::answer::{Answer, Arrival};
 use crate::budget::Budget;
 use crate::framing::{Ambiguous, Framed};
 use crate::gather::Gathered;
 use crate::metered::Metered;
-use crate::progress::{CURRENT, Patience, unless_stalled};
+use crate::progress::{CURRENT, StallTimeouts, unless_stalled};
+use crate::service::{Service, ServiceRequest};
 use crate::stall::Stalling;
 use crate::switch::Switch;
 
-/// What a listener takes on, and how long it waits.
+/// Limits and timeouts of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Connections at once (C2).
+    /// Maximum number of connections (`listener.C2`).
     pub connections: usize,
-    /// How long a TLS handshake may take (C3).
+    /// Timeout of a TLS handshake (`listener.C3`).
     pub handshake: Duration,
-    /// How long the head of a request may take, counted from when the connection waits for one. So it is
-    /// also how long an idle connection of HTTP/1.1 stays, and how long one of HTTP/2 may put off its
-    /// first request.
+    /// Timeout of the head of a request, from when the connection begins to wait for one: so also the idle timeout of
+    /// HTTP/1.1, and the time until the first request over HTTP/2 (`listener.C3`).
     pub head: Duration,
-    /// Bytes of the head of a request.
+    /// Maximum size of the head of a request, in bytes.
     pub head_bytes: usize,
-    /// Requests at once on a connection of HTTP/2.
+    /// Maximum number of concurrent streams of an HTTP/2 connection.
     pub streams: u32,
-    /// How often a connection of HTTP/2 is asked whether the client is still there.
+    /// Interval of HTTP/2 pings.
     pub ping_every: Duration,
-    /// How long it may take to say so.
+    /// Timeout of a ping.
     pub ping_timeout: Duration,
-    /// How long a client may read nothing of a response that waits for it (C4).
+    /// How long a client may read nothing of a response that is ready for it (`listener.C4`).
     pub stall: Duration,
-    /// The same while unread bytes are used up (C5) and other responses wait for them.
+    /// The same while the unread bytes are used up (`listener.C5`) and other responses wait for them.
     pub stall_when_scarce: Duration,
-    /// Bytes of responses that are encoded and that clients have not read, on all connections together (C5).
+    /// Maximum number of encoded bytes that clients have not read, over all connections (`listener.C5`).
     pub unread_bytes: usize,
-    /// The same for one connection (C5).
+    /// The same for one connection (`listener.C5`).
     pub connection_unread_bytes: usize,
-    /// How long a stop waits for requests in flight.
+    /// How long stopping waits for requests in flight.
     pub drain: Duration,
 }
 
 impl ConnectionLimits {
-    /// 10,000 connections, 10 s for a handshake, 90 s and 256 KiB for a head, 100 streams, a ping every
-    /// 30 s with 15 s to answer, 60 s to read on (5 s while unread bytes are used up), 256 MiB unread of which 16 MiB on
-    /// one connection, and 10 s to drain.
+    /// 10,000 connections; 10 s per handshake; 90 s and 256 KiB per head; 100 streams; a ping every 30 s with a
+    /// timeout of 15 s; 60 s without reading (5 s while unread bytes are used up); 256 MiB unread, of which 16 MiB on
+    /// one connection; 10 s to drain.
     pub const DEFAULT: Self = Self {
         connections: 10_000,
         handshake: Duration::from_secs(10),
@@ -111,68 +112,67 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// The smallest buffer that hyper reads the head of a request into.
+/// The smallest read buffer that hyper accepts.
 const LEAST_HEAD_BYTES: usize = 8 << 10;
 
-/// How HTTP/2 begins where it was not agreed on.
+/// The connection preface of HTTP/2 with prior knowledge.
 const PREFACE: [u8; 24] = *b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Bytes that a client may send ahead on a stream of HTTP/2, and on a connection: a body of 3 MiB goes out
-/// without a pause.
+/// HTTP/2 receive windows of a stream and of a connection, in bytes: a body of 3 MiB arrives without a pause.
 const STREAM_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
 
-/// Bytes of one frame of HTTP/2.
+/// Maximum size of an HTTP/2 frame, in bytes.
 const FRAME_BYTES: u32 = 1 << 20;
 
-/// Bytes of a stream of HTTP/2 that are encoded ahead of the client.
+/// Bytes that hyper buffers per HTTP/2 stream ahead of the client.
 const SEND_BUFFER_BYTES: usize = 256 << 10;
 
-/// How long accepting pauses when the system has no more file descriptors.
+/// Pause after a failed accept, as when the process has no more file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Whether connections are encrypted.
+/// Encryption of connections.
 #[derive(Debug, Clone)]
 pub enum Security {
-    /// By TLS.
+    /// TLS with a fixed configuration.
     Tls(Arc<ServerConfig>),
-    /// By TLS, as it is to be when a connection begins. Connections stay as they began.
+    /// TLS with the configuration that is current when a connection begins.
     Renewed(Arc<dyn Certificates>),
-    /// Not at all, and so on loopback only.
+    /// Plain text; allowed on loopback only.
     Plain,
 }
 
-/// Why a listener cannot be had, or ended.
+/// Why a listener cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// The address is taken, or is not ours.
-    #[error("{address} cannot be listened on")]
+    /// The address is in use, or not one of this machine.
+    #[error("failed to listen on {address}")]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Without TLS everybody on the way could read along.
-    #[error("{address} is not on loopback, and plain HTTP is for loopback only")]
+    /// Without TLS, others on the network could read the traffic.
+    #[error("{address} is not a loopback address; plain HTTP is allowed on loopback only")]
     PlainBeyondLoopback {
         /// The address.
         address: SocketAddr,
     },
 }
 
-/// What TLS is to be, from one connection to the next.
+/// Provides the TLS configuration of each new connection.
 pub trait Certificates: fmt::Debug + Send + Sync {
-    /// What a connection is served by that begins now; `None` cuts it off. It counts as part of the handshake.
+    /// Returns the current configuration; `None` closes the connection. Counts towards the handshake timeout.
     fn current(&self) -> CurrentConfig<'_>;
 }
 
-/// What a look for certificates does while it is awaited.
+/// The future of [`Certificates::current`].
 pub type CurrentConfig<'a> = Pin<Box<dyn Future<Output = Option<Arc<ServerConfig>>> + Send + 'a>>;
 
 impl Security {
-    /// What a connection is served by that begins now, if it is encrypted.
+    /// Returns the configuration for a new connection; `None` if it is plain or has to be closed.
     async fn current(&self) -> Option<Arc<ServerConfig>> {
         match self {
             Self::Tls(config) => Some(config.clone()),
@@ -181,11 +181,11 @@ impl Security {
         }
     }
 
-    /// Whether connections to this address may be as this says.
+    /// Checks that this is allowed on an address.
     ///
     /// # Errors
     /// [`ListenError::PlainBeyondLoopback`].
-    pub fn suits(&self, address: SocketAddr) -> Result<(), ListenError> {
+    pub fn check(&self, address: SocketAddr) -> Result<(), ListenError> {
         match self {
             Self::Plain if !address.ip().is_loopback() => Err(ListenError::PlainBeyondLoopback { address }),
             Self::Plain | Self::Tls(_) | Self::Renewed(_) => Ok(()),
@@ -193,7 +193,7 @@ impl Security {
     }
 }
 
-/// An address that is taken, for those who must have it before they know how connections are secured.
+/// A bound address, for callers that need it before they can set up TLS.
 #[derive(Debug)]
 pub struct Socket {
     socket: TcpListener,
@@ -201,10 +201,10 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Takes an address; port 0 is any that is free. From here on clients can connect, and wait.
+    /// Binds an address; port 0 picks a free one. Clients can connect from now on, and wait.
     ///
     /// # Errors
-    /// Where the address cannot be had.
+    /// [`ListenError::Bind`].
     pub async fn bind(address: SocketAddr) -> Result<Self, ListenError> {
         let bound = async {
             let socket = TcpListener::bind(address).await?;
@@ -214,18 +214,18 @@ impl Socket {
         bound.await.map_err(|source| ListenError::Bind { address, source })
     }
 
-    /// Secures connections like this.
+    /// Creates the listener.
     ///
     /// # Errors
-    /// Where the address is not on loopback and connections would be plain.
+    /// [`ListenError::PlainBeyondLoopback`].
     pub fn listen(self, security: Security) -> Result<Listener, ListenError> {
-        security.suits(self.address)?;
+        security.check(self.address)?;
         let Self { socket, address } = self;
         Ok(Listener { socket, address, security, limits: ConnectionLimits::DEFAULT })
     }
 }
 
-/// A socket that nobody is accepted from yet.
+/// A bound socket; [`run`](Self::run) accepts connections.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -235,28 +235,28 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Takes an address; port 0 is any that is free. From here on clients can connect, and wait.
+    /// Binds an address; port 0 picks a free one. Clients can connect from now on, and wait.
     ///
     /// # Errors
-    /// Where the address cannot be had, or is not on loopback and connections would be plain.
+    /// [`ListenError`].
     pub async fn bind(address: SocketAddr, security: Security) -> Result<Self, ListenError> {
-        security.suits(address)?;
+        security.check(address)?;
         Socket::bind(address).await?.listen(security)
     }
 
-    /// What it takes on, and how long it waits; by default [`ConnectionLimits::DEFAULT`].
+    /// Sets limits and timeouts; [`ConnectionLimits::DEFAULT`] by default.
     #[must_use]
     pub fn limits(mut self, limits: ConnectionLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Where it listens.
+    /// Returns the bound address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where a client on this machine connects to: a listener on all addresses is reached by loopback.
+    /// Returns the address for clients on this machine: loopback if the listener is bound to all addresses.
     pub fn local_address(&self) -> SocketAddr {
         let ip = match self.address.ip() {
             IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
@@ -266,7 +266,7 @@ impl Listener {
         SocketAddr::new(ip, self.address.port())
     }
 
-    /// `https://127.0.0.1:6443`, for a client on this machine.
+    /// Returns the URL for clients on this machine, such as `https://127.0.0.1:6443`.
     pub fn url(&self) -> String {
         match self.security {
             Security::Tls(_) | Security::Renewed(_) => format!("https://{}", self.local_address()),
@@ -274,10 +274,10 @@ impl Listener {
         }
     }
 
-    /// Accepts and answers until `stop` is cancelled, and returns once every connection has ended. If it
-    /// is dropped before that, connections are cut off.
-    pub async fn run<A: Answer>(self, front: A, stop: CancellationToken) {
-        let front = Arc::new(front);
+    /// Serves connections until `stop` is cancelled, and returns once all of them have ended. Dropping the future
+    /// closes all connections.
+    pub async fn run<S: Service>(self, service: S, stop: CancellationToken) {
+        let service = Arc::new(service);
         let permits = Arc::new(Semaphore::new(self.limits.connections.clamp(1, Semaphore::MAX_PERMITS)));
         let mut connections = JoinSet::new();
         let (cut, tracker) = (CancellationToken::new(), TaskTracker::new());
@@ -285,14 +285,14 @@ impl Listener {
         let budget = Budget::limited(self.limits.connection_unread_bytes, self.limits.unread_bytes);
         let accepting = async {
             loop {
-                while connections.try_join_next().is_some() {} // a panic in one is none of the others' business
+                while connections.try_join_next().is_some() {} // a panic ends only its own connection
                 let Ok(permit) = permits.clone().acquire_owned().await else { return }; // never closed
                 let Ok((stream, remote)) = self.socket.accept().await else {
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 };
                 let connection = Connection {
-                    front: front.clone(),
+                    service: service.clone(),
                     limits: self.limits,
                     stop: stop.clone(),
                     remote,
@@ -313,35 +313,35 @@ impl Listener {
         if timeout(self.limits.drain, drained).await.is_err() {
             connections.shutdown().await;
         }
-        cut.cancel(); // streams outlive their connection by moments, if at all
+        cut.cancel(); // streams may outlive their connection briefly
         tracker.close();
-        tracker.wait().await; // C1
+        tracker.wait().await; // listener.C1
     }
 }
 
-/// Runs the streams of HTTP/2, each for as long as nobody cuts it off and its client reads (C4).
+/// Runs HTTP/2 streams, each until it ends, is cut off or its client stalls (`listener.C4`).
 #[derive(Clone)]
 struct Streams {
     tracker: TaskTracker,
     cut: CancellationToken,
-    patience: Patience,
+    timeouts: StallTimeouts,
     budget: Budget,
     client: SocketAddr,
 }
 
 impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, future: F) {
-        let Self { cut, patience, budget, client, .. } = self.clone();
-        let future = Box::pin(future); // large, and each future around it would have room for a copy
+        let Self { cut, timeouts, budget, client, .. } = self.clone();
+        let future = Box::pin(future); // large: every future around it would reserve its size again
         self.tracker.spawn(async move {
-            cut.run_until_cancelled(unless_stalled(future, Arc::default(), patience, budget, client)).await;
+            cut.run_until_cancelled(unless_stalled(future, Arc::default(), timeouts, budget, client)).await;
         });
     }
 }
 
-/// What a connection knows of its server.
-struct Connection<A> {
-    front: Arc<A>,
+/// A connection, with what it needs of its listener.
+struct Connection<S> {
+    service: Arc<S>,
     limits: ConnectionLimits,
     stop: CancellationToken,
     remote: SocketAddr,
@@ -351,12 +351,12 @@ struct Connection<A> {
     budget: Budget,
 }
 
-impl<A: Answer> Connection<A> {
+impl<S: Service> Connection<S> {
     async fn accept(self, stream: TcpStream, security: Security) {
-        let _ = stream.set_nodelay(true); // it is slower without, and not wrong
+        let _ = stream.set_nodelay(true); // only an optimization
         if matches!(security, Security::Plain) {
             let Some(Ok(protocol)) =
-                self.stop.run_until_cancelled(timeout(self.limits.head, spoken(&stream))).await
+                self.stop.run_until_cancelled(timeout(self.limits.head, detect_protocol(&stream))).await
             else {
                 return;
             };
@@ -369,7 +369,7 @@ impl<A: Answer> Connection<A> {
         let Some(Ok(Some(stream))) = self.stop.run_until_cancelled(handshake).await else { return };
         let (_, session) = stream.get_ref();
         let certificate = session.peer_certificates().and_then(|chain| chain.first());
-        let peer = certificate.and_then(|certificate| self.front.peer(certificate)).map(Arc::new);
+        let peer = certificate.and_then(|certificate| self.service.peer(certificate)).map(Arc::new);
         let protocol = match session.alpn_protocol() {
             Some(b"h2") => Protocol::Http2,
             _ => Protocol::Http1,
@@ -377,19 +377,19 @@ impl<A: Answer> Connection<A> {
         Box::pin(self.serve(stream, peer, protocol)).await;
     }
 
-    async fn serve<S>(self, stream: S, peer: Option<Arc<A::Peer>>, protocol: Protocol)
+    async fn serve<I>(self, stream: I, peer: Option<Arc<S::Peer>>, protocol: Protocol)
     where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Self { front, limits, stop, remote, tracker, cut: cut_all, budget } = self;
-        let patience = Patience { stall: limits.stall, scarce: limits.stall_when_scarce };
+        let Self { service, limits, stop, remote, tracker, cut: cut_all, budget } = self;
+        let timeouts = StallTimeouts { stall: limits.stall, scarce: limits.stall_when_scarce };
         let over_http2 = matches!(protocol, Protocol::Http2);
         let begun = Arc::new(AtomicBool::new(false));
         let hang_up = CancellationToken::new();
         let cut = CancellationToken::new();
         let switch = Switch::default();
         let ambiguous = Ambiguous::default();
-        let service = {
+        let handler = {
             let (begun, hang_up, stop, cut) = (begun.clone(), hang_up.clone(), stop.clone(), cut.clone());
             let (switch, ambiguous, budget) = (switch.clone(), ambiguous.clone(), budget.clone());
             service_fn(move |request: http::Request<Incoming>| {
@@ -400,24 +400,32 @@ impl<A: Answer> Connection<A> {
                 // Only HTTP/1.1 has this header.
                 let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
                 let is_ambiguous = is_chunked && ambiguous.get();
-                let arrival =
-                    Arrival { request, peer, remote, stop, connection, switch, budget: budget.clone() };
-                let (front, hang_up) = (front.clone(), hang_up.clone());
+                let request = ServiceRequest {
+                    request,
+                    peer,
+                    remote,
+                    stop,
+                    connection,
+                    switch,
+                    budget: budget.clone(),
+                };
+                let (service, hang_up) = (service.clone(), hang_up.clone());
                 async move {
                     if is_ambiguous {
-                        return Ok(closing(two_lengths()));
+                        return Ok(close_after(reject_ambiguous()));
                     }
-                    let departure = front.answer(arrival).await;
+                    let response = service.call(request).await;
                     let progress = CURRENT.try_with(Arc::clone).unwrap_or_default();
-                    progress.of(&method, &uri);
-                    // Who is not known does not keep a connection that can carry a hundred requests.
-                    if departure.hang_up {
+                    progress.begin(&method, &uri);
+                    // Set for unauthenticated clients: they should not keep a connection for many requests.
+                    if response.hang_up {
                         hang_up.cancel();
                     }
-                    let response = departure.response.map(|body| {
-                        Either::Left(Metered::new(body, budget, departure.charge, progress, over_http2))
-                    });
-                    Ok::<_, Infallible>(if is_chunked { closing(response) } else { response })
+                    let charge = response.charge;
+                    let response = response
+                        .response
+                        .map(|body| Either::Left(Metered::new(body, budget, charge, progress, over_http2)));
+                    Ok::<_, Infallible>(if is_chunked { close_after(response) } else { response })
                 }
             })
         };
@@ -428,11 +436,11 @@ impl<A: Answer> Connection<A> {
                     .timer(TokioTimer::new())
                     .header_read_timeout(limits.head)
                     .max_buf_size(limits.head_bytes.max(LEAST_HEAD_BYTES))
-                    .serve_connection(TokioIo::new(Stalling::new(stream, limits.stall)), service)
+                    .serve_connection(TokioIo::new(Stalling::new(stream, limits.stall)), handler)
                     .with_upgrades();
-                // A connection of HTTP/1.1 is asked to close by a header where that is due.
+                // An HTTP/1.1 connection is closed by a `Connection: close` header instead of `hang_up`.
                 let connection = Box::pin(drive(connection, &stop, None));
-                let connection = unless_stalled(connection, Arc::default(), patience, budget, remote);
+                let connection = unless_stalled(connection, Arc::default(), timeouts, budget, remote);
                 let ended = cut.run_until_cancelled(connection).await.flatten();
                 if let (Some(()), Some(then)) = (ended, switch.take()) {
                     let then = cut.run_until_cancelled(then);
@@ -440,7 +448,7 @@ impl<A: Answer> Connection<A> {
                 }
             }
             Protocol::Http2 => {
-                let streams = Streams { tracker, cut: cut_all, patience, budget, client: remote };
+                let streams = Streams { tracker, cut: cut_all, timeouts, budget, client: remote };
                 let connection = http2::Builder::new(streams)
                     .timer(TokioTimer::new())
                     .max_concurrent_streams(limits.streams)
@@ -451,7 +459,7 @@ impl<A: Answer> Connection<A> {
                     .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
                     .keep_alive_interval(limits.ping_every)
                     .keep_alive_timeout(limits.ping_timeout)
-                    .serve_connection(TokioIo::new(Gathered::new(stream)), service);
+                    .serve_connection(TokioIo::new(Gathered::new(stream)), handler);
                 let silent = async {
                     tokio::time::sleep(limits.head).await;
                     if begun.load(Ordering::Relaxed) {
@@ -461,7 +469,7 @@ impl<A: Answer> Connection<A> {
                 let connection = Box::pin(drive(connection, &stop, Some(&hang_up)));
                 tokio::select! {
                     () = connection => {}
-                    () = silent => {} // C3
+                    () = silent => {} // listener.C3
                     () = cut.cancelled() => {}
                 }
             }
@@ -469,8 +477,8 @@ impl<A: Answer> Connection<A> {
     }
 }
 
-/// Refuses a request with both `Transfer-Encoding` and `Content-Length`: see [`framing`](crate::framing).
-fn two_lengths<B>() -> http::Response<Either<B, Full<Bytes>>> {
+/// Rejects a request with both `Transfer-Encoding` and `Content-Length`: see [`framing`](crate::framing).
+fn reject_ambiguous<B>() -> http::Response<Either<B, Full<Bytes>>> {
     let text = "400 Bad Request: both Transfer-Encoding and Content-Length\n";
     let mut response = http::Response::new(Either::Right(Full::from(text)));
     *response.status_mut() = StatusCode::BAD_REQUEST;
@@ -478,8 +486,8 @@ fn two_lengths<B>() -> http::Response<Either<B, Full<Bytes>>> {
     response
 }
 
-/// Closes the connection after this response.
-fn closing<B>(mut response: http::Response<B>) -> http::Response<B> {
+/// Makes hyper close the connection after this response.
+fn close_after<B>(mut response: http::Response<B>) -> http::Response<B> {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
@@ -490,18 +498,18 @@ enum Protocol {
     Http2,
 }
 
-/// What somebody speaks with whom nothing was agreed: HTTP/2 begins with words that no request of HTTP/1.1 has.
-async fn spoken(stream: &TcpStream) -> Protocol {
+/// Detects HTTP/2 with prior knowledge by its preface, which no HTTP/1.1 request begins with.
+async fn detect_protocol(stream: &TcpStream) -> Protocol {
     let mut first = [0; PREFACE.len()];
     match stream.peek(&mut first).await {
         Ok(count) if count == first.len() && first == PREFACE => Protocol::Http2,
-        _ => Protocol::Http1, // an error comes again when it is read from
+        _ => Protocol::Http1, // an error recurs on the next read
     }
 }
 
-/// A connection that can be told to take no more requests.
+/// A connection that can be shut down gracefully: it takes no more requests.
 trait Graceful: Future {
-    fn shut(self: Pin<&mut Self>);
+    fn shut_down(self: Pin<&mut Self>);
 }
 
 impl<S, B> Graceful for http1::UpgradeableConnection<TokioIo<S>, B>
@@ -513,7 +521,7 @@ where
     B::ResBody: http_body::Body + 'static,
     <B::ResBody as http_body::Body>::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    fn shut(self: Pin<&mut Self>) {
+    fn shut_down(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
 }
@@ -528,15 +536,15 @@ where
     <B::ResBody as http_body::Body>::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     Streams: hyper::rt::bounds::Http2ServerConnExec<B::Future, B::ResBody>,
 {
-    fn shut(self: Pin<&mut Self>) {
+    fn shut_down(self: Pin<&mut Self>) {
         self.graceful_shutdown();
     }
 }
 
-/// Runs a connection to its end, and lets it take no more requests once somebody says so.
+/// Runs a connection to its end; on `stop` or `hang_up` it takes no more requests.
 async fn drive(connection: impl Graceful, stop: &CancellationToken, hang_up: Option<&CancellationToken>) {
     let mut connection = pin!(connection);
-    let told = async {
+    let cancelled = async {
         match hang_up {
             Some(hang_up) => tokio::select! {
                 () = stop.cancelled() => {}
@@ -546,8 +554,8 @@ async fn drive(connection: impl Graceful, stop: &CancellationToken, hang_up: Opt
         }
     };
     tokio::select! {
-        _ = connection.as_mut() => return, // an error is the client's: it went away, or made no sense
-        () = told => connection.as_mut().shut(),
+        _ = connection.as_mut() => return, // errors are the client's: it disconnected, or broke the protocol
+        () = cancelled => connection.as_mut().shut_down(),
     }
     connection.await;
 }

@@ -1,13 +1,13 @@
-//! Metered: a response body whose unread bytes are counted.
+//! Metered: a response body whose unread bytes are charged to a budget.
 //!
-//! Input: the body of an [`Answer`](crate::Answer).
+//! Input: the body of a [`ServiceResponse`](crate::ServiceResponse).
 //! Output: hyper, in pieces of at most [`PIECE_BYTES`].
 //!
 //! Invariants:
-//! - `metered.M1`: the body is asked for more only while the [`Budget`] is not used up, and what it returns is charged
-//!   until it is written.
-//! - `metered.M2`: over HTTP/2 a body ends only when everything before its end is written. Otherwise hyper would leave
-//!   the rest with the connection, where nothing watches whether the client reads it.
+//! - `metered.M1`: the body is asked for more only while the [`Budget`] is not used up, and what it returns is
+//!   charged until it is written.
+//! - `metered.M2`: over HTTP/2 a body ends only when everything before its end is written. Otherwise hyper would
+//!   leave the rest with the connection, where nothing watches whether the client reads it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,24 +23,24 @@ use crate::progress::Progress;
 /// The largest piece that is handed to hyper at once: what a client has to read to make progress.
 pub(crate) const PIECE_BYTES: usize = 64 << 10;
 
-/// Pieces below this size are not charged: events of a watch are mostly smaller, and counting each would cost more
-/// than it is worth. What a stream can hold of them is bounded by its send buffer.
+/// Pieces below this size are not charged: watch events are mostly smaller, and charging each would cost more than it
+/// is worth. The send buffer bounds how many of them a stream can hold.
 pub const CHARGED_FROM_BYTES: usize = 4 << 10;
 
-/// A body whose unread bytes are counted.
+/// A body whose unread bytes are charged to a budget.
 pub(crate) struct Metered<B> {
     inner: B,
     budget: Budget,
-    /// What the handler has charged for the whole body.
+    /// The service's charge for the whole body.
     prepaid: Option<Charge>,
     /// Whether the body has returned something.
     has_begun: bool,
-    /// What the body has returned and is not handed over.
+    /// Bytes that the body has returned and hyper has not taken.
     left: Option<(Bytes, Charge)>,
-    /// The wait for the budget (M1).
+    /// The wait for the budget (`metered.M1`).
     available: Option<BoxFuture<'static, ()>>,
     progress: Arc<Progress>,
-    /// M2.
+    /// `metered.M2`: set for HTTP/2.
     ends_when_written: bool,
     has_ended: bool,
 }
@@ -72,7 +72,7 @@ impl<B> Metered<B> {
         Poll::Ready(())
     }
 
-    /// The next piece of what the body has returned.
+    /// Takes the next piece of `left`.
     fn piece(&mut self) -> Option<Bytes> {
         let (mut bytes, mut charge) = self.left.take()?;
         let piece = bytes.split_to(bytes.len().min(PIECE_BYTES));
@@ -94,7 +94,7 @@ impl<B> Metered<B> {
             self.progress.offered(0);
             return bytes;
         }
-        // A body that comes in several pieces, since it is compressed, is held besides them.
+        // A compressed body comes in several pieces, which are held besides the original: the prepaid charge stays.
         let is_whole = self.prepaid.as_ref().is_some_and(|charge| charge.bytes() == bytes.len());
         let prepaid = if is_whole { self.prepaid.take() } else { None };
         let charge = prepaid.unwrap_or_else(|| self.budget.charge_now(bytes.len()));
@@ -136,7 +136,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Metered<B> {
             return Poll::Ready(Some(Ok(Frame::data(piece))));
         }
         if !this.has_ended {
-            ready!(this.poll_available(context)); // M1
+            ready!(this.poll_available(context)); // metered.M1
             match ready!(Pin::new(&mut this.inner).poll_frame(context)) {
                 Some(Ok(frame)) => {
                     let frame = match frame.into_data() {
@@ -150,7 +150,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Metered<B> {
             }
         }
         if this.ends_when_written {
-            ready!(this.progress.poll_written(context)); // M2
+            ready!(this.progress.poll_written(context)); // metered.M2
         }
         Poll::Ready(None)
     }
@@ -170,6 +170,6 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Metered<B> {
 
 impl<B> Drop for Metered<B> {
     fn drop(&mut self) {
-        self.progress.asked(); // nothing more is offered
+        self.progress.asked();
     }
 }

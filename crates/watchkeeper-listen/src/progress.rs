@@ -1,4 +1,4 @@
-//! Progress: whether the client reads a response, as seen by the body that is sent to it.
+//! Progress: whether a client reads its response, judged by the pieces of the body that are written.
 //!
 //! Input: [`Metered`](crate::metered::Metered), which hands over pieces of a body and knows when they are written.
 //! Output: [`unless_stalled`], which ends a response whose client has stopped reading.
@@ -33,7 +33,7 @@ tokio::task_local! {
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     request: Mutex<Option<(Method, Uri)>>,
-    /// Changes whenever something is asked for or has been written (P2).
+    /// Changes whenever something is asked for or has been written (`progress.P2`).
     steps: AtomicU64,
     /// Bytes that were handed over and are not written.
     unread: AtomicUsize,
@@ -44,24 +44,24 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Notes which request the response is for. A connection of HTTP/1.1 has one after the other.
-    pub(crate) fn of(&self, method: &Method, uri: &Uri) {
+    /// Records the request of the response. An HTTP/1.1 connection has one after the other.
+    pub(crate) fn begin(&self, method: &Method, uri: &Uri) {
         *self.request.lock() = Some((method.clone(), uri.clone()));
     }
 
-    /// The connection asks for the next piece, or is done with the body.
+    /// Records that the connection polls for the next piece, or drops the body.
     pub(crate) fn asked(&self) {
         self.is_offered.store(false, Ordering::Relaxed);
         self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A piece is handed over. `metered` is how much of it will be reported as [`written`](Self::written).
+    /// Records that a piece was handed over. `metered` bytes of it will be reported as [`written`](Self::written).
     pub(crate) fn offered(&self, metered: usize) {
         self.is_offered.store(true, Ordering::Relaxed);
         self.unread.fetch_add(metered, Ordering::AcqRel);
     }
 
-    /// A piece has been written, or dropped.
+    /// Records that a piece was written, or dropped.
     pub(crate) fn written(&self, bytes: usize) {
         self.steps.fetch_add(1, Ordering::Relaxed);
         if self.unread.fetch_sub(bytes, Ordering::AcqRel) == bytes {
@@ -89,15 +89,15 @@ impl Progress {
         let unread_bytes = self.unread.load(Ordering::Relaxed);
         tracing::warn!(
             %client, method, path, unread_bytes,
-            "slow reader disconnected: it has read nothing of the response for {stalled:.0?}"
+            "slow reader disconnected: it read nothing of the response for {stalled:.0?}"
         );
     }
 }
 
-/// How long a client may leave a response unread.
+/// How long a client may read nothing.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// At any time.
+pub(crate) struct StallTimeouts {
+    /// Normally.
     pub(crate) stall: Duration,
     /// While the budget is used up and others wait for it.
     pub(crate) scarce: Duration,
@@ -108,12 +108,12 @@ pub(crate) struct Patience {
 pub(crate) async fn unless_stalled<F: Future>(
     future: F,
     progress: Arc<Progress>,
-    patience: Patience,
+    timeouts: StallTimeouts,
     budget: Budget,
     client: SocketAddr,
 ) -> Option<F::Output> {
     let mut future = pin!(CURRENT.scope(progress.clone(), future));
-    let check_every = patience.scarce.min(patience.stall);
+    let check_every = timeouts.scarce.min(timeouts.stall);
     let mut timer = None;
     let (mut since, mut steps) = (Instant::now(), 0);
     poll_fn(|context| {
@@ -121,7 +121,7 @@ pub(crate) async fn unless_stalled<F: Future>(
             return Poll::Ready(Some(output));
         }
         if !progress.waits_for_client() {
-            timer = None; // P1
+            timer = None; // progress.P1
             return Poll::Pending;
         }
         let timer = timer.get_or_insert_with(|| {
@@ -131,7 +131,7 @@ pub(crate) async fn unless_stalled<F: Future>(
         loop {
             let now_steps = progress.steps.load(Ordering::Relaxed);
             if now_steps != steps {
-                (since, steps) = (Instant::now(), now_steps); // P2
+                (since, steps) = (Instant::now(), now_steps); // progress.P2
                 timer.as_mut().reset(since + check_every);
             }
             ready!(timer.as_mut().poll(context));
@@ -139,11 +139,11 @@ pub(crate) async fn unless_stalled<F: Future>(
                 continue;
             }
             let stalled = since.elapsed();
-            if stalled >= patience.stall || (stalled >= patience.scarce && budget.is_used_up()) {
+            if stalled >= timeouts.stall || (stalled >= timeouts.scarce && budget.is_used_up()) {
                 progress.report(client, stalled);
                 return Poll::Ready(None);
             }
-            let left = patience.stall.saturating_sub(stalled);
+            let left = timeouts.stall.saturating_sub(stalled);
             timer.as_mut().reset(Instant::now() + check_every.min(left));
         }
     })
@@ -159,9 +159,10 @@ mod tests {
     use std::convert::Infallible;
     use std::pin::Pin;
 
-    const PATIENCE: Patience = Patience { stall: Duration::from_secs(60), scarce: Duration::from_secs(5) };
+    const TIMEOUTS: StallTimeouts =
+        StallTimeouts { stall: Duration::from_secs(60), scarce: Duration::from_secs(5) };
 
-    /// Returns its bytes at once, after a delay.
+    /// Returns its bytes in one piece, after a delay.
     struct Slow(Pin<Box<tokio::time::Sleep>>, Option<Bytes>);
 
     impl Body for Slow {
@@ -200,11 +201,11 @@ mod tests {
             }
         };
         let client = ([127, 0, 0, 1], 1).into();
-        unless_stalled(sending, progress, PATIENCE, budget, client).await.map(|()| begun.elapsed())
+        unless_stalled(sending, progress, TIMEOUTS, budget, client).await.map(|()| begun.elapsed())
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_a_client_that_makes_no_progress_is_given_up() {
+    async fn only_a_client_without_progress_is_disconnected() {
         let (handler, budget) = (Duration::from_secs(600), Budget::limited(1 << 30, 1 << 30));
         let sent = send(4, handler, Duration::from_secs(59), budget.clone()).await;
         assert_eq!(sent.map(|took| took.as_secs()), Some(600 + 4 * 59), "progress.P1, progress.P2");
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_is_given_up_sooner_while_others_wait_for_the_budget() {
+    async fn a_client_is_disconnected_sooner_while_others_wait_for_the_budget() {
         let budget = Budget::limited(PIECE_BYTES, 1 << 30);
         let begun = Instant::now();
         assert!(send(1, Duration::ZERO, Duration::from_secs(50), budget.clone()).await.is_none());

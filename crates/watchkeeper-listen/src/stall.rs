@@ -1,6 +1,7 @@
-//! Stalls: a client of HTTP/1.1 that takes nothing from its socket is disconnected.
+//! Stall: disconnects an HTTP/1.1 client whose socket accepts no bytes.
 //!
-//! - S1: while writes make progress, or there is nothing to write, there is no timer.
+//! Invariants:
+//! - `stall.S1`: there is no timer while writes make progress, or while there is nothing to write.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -10,31 +11,29 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A connection on which a write that waits too long fails.
+/// A connection whose writes time out.
 pub(super) struct Stalling<S> {
     inner: S,
-    patience: Duration,
-    /// Runs while a write waits (S1).
+    timeout: Duration,
+    /// Set while a write waits (`stall.S1`).
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S: Unpin> Stalling<S> {
-    pub(super) fn new(inner: S, patience: Duration) -> Self {
-        Self { inner, patience, waiting: None }
+    pub(super) fn new(inner: S, timeout: Duration) -> Self {
+        Self { inner, timeout, waiting: None }
     }
 
-    fn judge<T>(&mut self, polled: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+    fn time_out<T>(&mut self, polled: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         if polled.is_ready() {
-            self.waiting = None; // S1
+            self.waiting = None; // stall.S1
             return polled;
         }
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.patience)));
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.timeout)));
         match waiting.as_mut().poll(context) {
             Poll::Ready(()) => {
-                let patience = self.patience;
-                tracing::warn!(
-                    "slow reader disconnected: it has taken nothing from its socket for {patience:.0?}"
-                );
+                let timeout = self.timeout;
+                tracing::warn!("slow reader disconnected: its socket accepted no bytes for {timeout:.0?}");
                 Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
             }
             Poll::Pending => Poll::Pending,
@@ -49,7 +48,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stalling<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.inner).poll_write(context, bytes);
-        self.judge(polled, context)
+        self.time_out(polled, context)
     }
 
     fn poll_write_vectored(
@@ -58,7 +57,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stalling<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.inner).poll_write_vectored(context, slices);
-        self.judge(polled, context)
+        self.time_out(polled, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -67,12 +66,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stalling<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.inner).poll_flush(context);
-        self.judge(polled, context)
+        self.time_out(polled, context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.inner).poll_shutdown(context);
-        self.judge(polled, context)
+        self.time_out(polled, context)
     }
 }
 
@@ -91,25 +90,25 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const TIMEOUT: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
-    async fn who_takes_nothing_is_cut_off() {
+    async fn a_client_that_accepts_nothing_is_disconnected() {
         let (ours, _theirs) = tokio::io::duplex(4);
-        let mut stalling = Stalling::new(ours, PATIENCE);
+        let mut stalling = Stalling::new(ours, TIMEOUT);
         let begun = tokio::time::Instant::now();
         let error = stalling.write_all(b"more than fits").await.unwrap_err();
         assert_eq!((error.kind(), begun.elapsed().as_secs()), (io::ErrorKind::TimedOut, 30));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_takes_a_little_now_and_then_is_not() {
+    async fn a_client_that_accepts_a_little_is_not_disconnected() {
         let (ours, mut theirs) = tokio::io::duplex(4);
-        let mut stalling = Stalling::new(ours, PATIENCE);
+        let mut stalling = Stalling::new(ours, TIMEOUT);
         let writing = tokio::spawn(async move { stalling.write_all(b"more than fits").await });
         let mut taken = Vec::new();
         for _ in 0..14 {
-            sleep(PATIENCE / 2).await;
+            sleep(TIMEOUT / 2).await;
             taken.push(theirs.read_u8().await.unwrap());
         }
         writing.await.unwrap().unwrap();

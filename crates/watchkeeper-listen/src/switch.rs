@@ -1,19 +1,19 @@
-//! Switch: what a connection does once it speaks something else than HTTP.
+//! Switch: runs a connection after it was upgraded from HTTP.
 
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use parking_lot::Mutex;
 
-/// A place for what comes after a 101. The connection runs it in its own task, under its own limits, until
-/// it has ended or the server stops.
+/// Holds the future that runs an upgraded connection. The listener polls it in the task of the connection, until it
+/// ends or the server stops.
 #[derive(Clone, Default)]
 pub struct Switch {
     then: Arc<Mutex<Option<BoxFuture<'static, ()>>>>,
 }
 
 impl Switch {
-    /// Says what comes after the answer, which has to be 101; without one it is dropped. The last word counts.
+    /// Sets the future to run after a 101 response; after any other response it is dropped. Replaces an earlier one.
     pub fn then(&self, run: impl Future<Output = ()> + Send + 'static) {
         *self.then.lock() = Some(Box::pin(run));
     }

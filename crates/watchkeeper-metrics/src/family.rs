@@ -1,4 +1,4 @@
-//! Family: the series of one name, one for each combination of label values.
+//! Family: the series of one metric name, one per combination of label values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,13 +9,13 @@ use parking_lot::RwLock;
 use crate::text;
 use crate::values::Value;
 
-/// How many series a family has at most (M2), besides the one for those that would be more.
+/// Maximum number of series of a family (`metrics.M2`), without the [overflow](OVERFLOW) series.
 pub const SERIES_LIMIT: usize = 2000;
 
-/// The value of every label of the series that stands for all that are too many (M2).
+/// Value of every label of the series that counts what exceeds [`SERIES_LIMIT`] (`metrics.M2`).
 pub const OVERFLOW: &str = "overflow";
 
-/// The series of one name with `N` labels. Clones are the same family.
+/// The series of one name with `N` labels. Clones are handles to the same family.
 pub struct Family<T, const N: usize> {
     shared: Arc<Shared<T>>,
 }
@@ -23,20 +23,20 @@ pub struct Family<T, const N: usize> {
 pub(crate) struct Shared<T> {
     pub(crate) description: Description,
     make: Make<T>,
-    /// By their labels as they are written.
+    /// By label text.
     series: RwLock<BTreeMap<String, Arc<T>>>,
 }
 
 type Make<T> = Box<dyn Fn() -> T + Send + Sync>;
 
-/// What a name means (M1).
+/// The meaning of a name (`metrics.M1`).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Description {
     pub(crate) name: String,
     pub(crate) help: String,
     pub(crate) kind: &'static str,
     pub(crate) labels: Vec<String>,
-    /// The ends of a histogram's buckets.
+    /// Upper bounds of a histogram's buckets.
     pub(crate) buckets: Vec<f64>,
 }
 
@@ -53,7 +53,8 @@ impl<T: Value, const N: usize> Family<T, N> {
         self.shared.clone()
     }
 
-    /// The series with these values for its labels, in the order of their names. It can be kept.
+    /// Returns the series with these label values, in the order of the label names, and creates it if needed. Keep it
+    /// where it is used often.
     pub fn with(&self, values: [&str; N]) -> Arc<T> {
         let names = &self.shared.description.labels;
         let names: [&str; N] = std::array::from_fn(|position| names[position].as_str());
@@ -64,10 +65,8 @@ impl<T: Value, const N: usize> Family<T, N> {
         let overflow = text::labels(&names, &[OVERFLOW; N]);
         let mut series = self.shared.series.write();
         let others = series.len() - usize::from(series.contains_key(&overflow));
-        let labels = match others < SERIES_LIMIT || series.contains_key(&labels) {
-            true => labels,
-            false => overflow,
-        };
+        let has_room = others < SERIES_LIMIT || series.contains_key(&labels);
+        let labels = if has_room { labels } else { overflow };
         series.entry(labels).or_insert_with(|| Arc::new((self.shared.make)())).clone()
     }
 }
@@ -89,7 +88,7 @@ impl<T, const N: usize> fmt::Debug for Family<T, N> {
 }
 
 impl<T: Value> Shared<T> {
-    /// A family without series is not written.
+    /// Appends the family, unless it has no series.
     pub(crate) fn render(&self, out: &mut String) {
         let series: Vec<(String, Arc<T>)> =
             self.series.read().iter().map(|(labels, value)| (labels.clone(), value.clone())).collect();

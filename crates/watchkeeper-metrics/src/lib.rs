@@ -1,24 +1,26 @@
-//! Metrics: numbers about a running program, for whoever scrapes them.
+//! Metrics: counters, gauges and histograms of a running program.
 //!
-//! From: any part of a program that counts something: the client, a work queue, a cache.
-//! To:   a page in the [text format](Registry::render) of Prometheus.
+//! Input: any component that counts something: the client, a work queue, a cache.
+//! Output: a page in the [text format](Registry::render) of Prometheus.
 //!
-//! - M1: a name means one thing: whoever registers it again gets the same family, or an error if it is another.
-//! - M2: a family never has more than [`SERIES_LIMIT`] series. What would be more is counted in one that has
-//!   [`OVERFLOW`] for every label, so that sums stay right.
-//! - M3: to count is an atomic operation: nothing waits for a page that is being written.
+//! Invariants:
+//! - `metrics.M1`: a name has one meaning: registering it again returns the same family, or an error if the
+//!   description differs.
+//! - `metrics.M2`: a family has at most [`SERIES_LIMIT`] series. Further label values are counted in one series whose
+//!   labels are all [`OVERFLOW`], so that sums stay correct.
+//! - `metrics.M3`: counting is an atomic operation, and never waits for a page that is being rendered.
 //!
-//! There is no registry for all: who wants numbers makes one and hands it to the parts.
+//! There is no global registry: a program creates one and passes it to its components.
 //!
 //! ```
 //! use watchkeeper_metrics::Registry;
 //!
 //! let registry = Registry::new();
-//! let answers = registry.counter("answers_total", "Answers by code.", ["code"])?;
-//! answers.with(["200"]).add(2);
+//! let responses = registry.counter("responses_total", "Responses by code.", ["code"])?;
+//! responses.with(["200"]).add(2);
 //! assert_eq!(
 //!     registry.render(),
-//!     "# HELP answers_total Answers by code.\n# TYPE answers_total counter\nanswers_total{code=\"200\"} 2\n"
+//!     "# HELP responses_total Responses by code.\n# TYPE responses_total counter\nresponses_total{code=\"200\"} 2\n"
 //! );
 //! # Ok::<(), watchkeeper_metrics::RegisterError>(())
 //! ```
@@ -29,7 +31,7 @@ mod text;
 mod values;
 
 pub use family::{Family, OVERFLOW, SERIES_LIMIT};
-pub use registry::{RegisterError, Registry, Sort};
+pub use registry::{MetricType, RegisterError, Registry};
 pub use values::{Counter, Gauge, Histogram, Value};
 
 /// The media type of [`Registry::render`].

@@ -1,4 +1,4 @@
-//! Registry: every family that is to be on one page.
+//! Registry: the families of one page.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,14 +10,14 @@ use crate::family::{Description, Family, OVERFLOW, SERIES_LIMIT, Shared};
 use crate::text::{self, Sample};
 use crate::values::{Counter, Gauge, Histogram, Value};
 
-/// Families by name. Clones are the same registry.
+/// Families by name. Clones are handles to the same registry.
 #[derive(Clone, Default)]
 pub struct Registry {
     families: Arc<Mutex<BTreeMap<String, Entry>>>,
     refreshers: Arc<Mutex<Vec<Arc<Refresh>>>>,
 }
 
-/// Sets numbers that change by themselves; false if there are none any more.
+/// Updates gauges before a page is rendered; returns false to be removed.
 type Refresh = dyn Fn() -> bool + Send + Sync;
 
 #[derive(Clone)]
@@ -28,7 +28,7 @@ enum Entry {
     Computed(Arc<Computed>),
 }
 
-/// A family whose values are computed when the page is written.
+/// A family whose values are computed when the page is rendered.
 struct Computed {
     description: Description,
     compute: Compute,
@@ -36,33 +36,35 @@ struct Computed {
 
 type Compute = Box<dyn Fn() -> BTreeMap<String, f64> + Send + Sync>;
 
-/// What values are that are computed.
+/// The type of a computed metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
-    /// They go up and down.
+pub enum MetricType {
+    /// Goes up and down.
     Gauge,
-    /// They only grow.
+    /// Only grows.
     Counter,
 }
 
-/// Why there is no such family.
+/// Why a family cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// The name of the metric, or of a label, is none.
+    /// The name of the metric or of a label is invalid.
     Name(String),
-    /// The name means something else already (M1).
+    /// The name is registered with another type, help text, labels or buckets (`metrics.M1`).
     Taken(String),
-    /// The ends of the buckets are not finite, or do not grow.
+    /// The bounds of the buckets are not finite, or do not increase.
     Buckets(String),
 }
 
 impl fmt::Display for RegisterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(name) => write!(f, "{name:?} is no name of a metric or of a label"),
-            Self::Taken(name) => write!(f, "{name:?} means something else already"),
-            Self::Buckets(name) => write!(f, "the buckets of {name:?} are not finite, or do not grow"),
+            Self::Name(name) => write!(f, "invalid metric or label name {name:?}"),
+            Self::Taken(name) => write!(f, "metric {name:?} is already registered with another description"),
+            Self::Buckets(name) => {
+                write!(f, "invalid buckets of {name:?}: bounds must be finite and increasing")
+            }
         }
     }
 }
@@ -70,15 +72,15 @@ impl fmt::Display for RegisterError {
 impl std::error::Error for RegisterError {}
 
 impl Registry {
-    /// Nothing is counted yet.
+    /// Creates an empty registry.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Counters of this name; those that there are if they mean the same.
+    /// Registers counters, or returns the family that is registered with the same description.
     ///
     /// # Errors
-    /// If a name is none, or means something else.
+    /// [`RegisterError::Name`] and [`RegisterError::Taken`].
     pub fn counter<const N: usize>(
         &self,
         name: &str,
@@ -92,10 +94,10 @@ impl Registry {
         })
     }
 
-    /// Gauges of this name; those that there are if they mean the same.
+    /// Registers gauges, or returns the family that is registered with the same description.
     ///
     /// # Errors
-    /// If a name is none, or means something else.
+    /// [`RegisterError::Name`] and [`RegisterError::Taken`].
     pub fn gauge<const N: usize>(
         &self,
         name: &str,
@@ -109,10 +111,11 @@ impl Registry {
         })
     }
 
-    /// Histograms of this name with these ends of their buckets; those that there are if they mean the same.
+    /// Registers histograms with these upper bounds of their buckets, or returns the family that is registered with
+    /// the same description.
     ///
     /// # Errors
-    /// If a name is none, or means something else; if the buckets do not grow.
+    /// [`RegisterError`].
     pub fn histogram<const N: usize>(
         &self,
         name: &str,
@@ -120,18 +123,18 @@ impl Registry {
         labels: [&str; N],
         buckets: &[f64],
     ) -> Result<Family<Histogram, N>, RegisterError> {
-        let grows = buckets.windows(2).all(|pair| pair[0] < pair[1]);
-        if !grows || !buckets.iter().all(|end| end.is_finite()) {
+        let increases = buckets.windows(2).all(|pair| pair[0] < pair[1]);
+        if !increases || !buckets.iter().all(|bound| bound.is_finite()) {
             return Err(RegisterError::Buckets(name.to_owned()));
         }
         if labels.contains(&"le") {
             return Err(RegisterError::Name("le".to_owned()));
         }
         let description = describe::<Histogram>(name, help, &labels, buckets)?;
-        let ends: Arc<[f64]> = buckets.into();
+        let bounds: Arc<[f64]> = buckets.into();
         self.family(
             description,
-            move || Histogram::new(ends.clone()),
+            move || Histogram::new(bounds.clone()),
             Entry::Histogram,
             |entry| match entry {
                 Entry::Histogram(shared) => Some(shared),
@@ -140,35 +143,35 @@ impl Registry {
         )
     }
 
-    /// A gauge that is computed when the page is written. It must not block, and not use the registry.
+    /// Registers a gauge that is computed when the page is rendered. `compute` must not block or use the registry.
     ///
     /// # Errors
-    /// If the name is none, or is taken.
+    /// [`RegisterError::Name`] and [`RegisterError::Taken`].
     pub fn computed(
         &self,
         name: &str,
         help: &str,
         compute: impl Fn() -> f64 + Send + Sync + 'static,
     ) -> Result<(), RegisterError> {
-        self.computed_series(name, help, [], Sort::Gauge, move || vec![([], compute())])
+        self.computed_series(name, help, [], MetricType::Gauge, move || vec![([], compute())])
     }
 
-    /// Values that are computed when the page is written, a series for each combination of label values; those
-    /// of the same combination are added up. It must not block, and not use the registry.
+    /// Registers series that are computed when the page is rendered. Values with the same labels are added up.
+    /// `compute` must not block or use the registry.
     ///
     /// # Errors
-    /// If a name is none, or is taken.
+    /// [`RegisterError::Name`] and [`RegisterError::Taken`].
     pub fn computed_series<const N: usize>(
         &self,
         name: &str,
         help: &str,
         labels: [&str; N],
-        sort: Sort,
+        metric_type: MetricType,
         compute: impl Fn() -> Vec<([String; N], f64)> + Send + Sync + 'static,
     ) -> Result<(), RegisterError> {
-        let description = match sort {
-            Sort::Gauge => describe::<Gauge>(name, help, &labels, &[])?,
-            Sort::Counter => describe::<Counter>(name, help, &labels, &[])?,
+        let description = match metric_type {
+            MetricType::Gauge => describe::<Gauge>(name, help, &labels, &[])?,
+            MetricType::Counter => describe::<Counter>(name, help, &labels, &[])?,
         };
         let names = description.labels.clone();
         let compute = move || {
@@ -178,7 +181,7 @@ impl Registry {
                 let values: [&str; N] = std::array::from_fn(|position| values[position].as_str());
                 let mut labels = text::labels(&names, &values);
                 if series.len() >= SERIES_LIMIT && !series.contains_key(&labels) {
-                    labels = text::labels(&names, &[OVERFLOW; N]); // M2
+                    labels = text::labels(&names, &[OVERFLOW; N]); // metrics.M2
                 }
                 *series.entry(labels).or_insert(0.0) += value;
             }
@@ -193,15 +196,16 @@ impl Registry {
         Ok(())
     }
 
-    /// Calls this whenever a page is written, before it is: to set gauges that change by themselves. It must not
-    /// block; once it returns false it is not called again.
+    /// Calls `refresh` before each page is rendered, to set gauges that depend on the time. It must not block. Once
+    /// it returns false, it is not called again.
     pub fn before_render(&self, refresh: impl Fn() -> bool + Send + Sync + 'static) {
         self.refreshers.lock().push(Arc::new(refresh));
     }
 
-    /// The page, in the text format of Prometheus ([`CONTENT_TYPE`](crate::CONTENT_TYPE)), by name.
+    /// Renders all families, sorted by name, in the text format of Prometheus
+    /// ([`CONTENT_TYPE`](crate::CONTENT_TYPE)).
     pub fn render(&self) -> String {
-        // What is computed is computed without a lock.
+        // Callbacks run without a lock.
         let refreshers = self.refreshers.lock().clone();
         let gone: Vec<_> = refreshers.into_iter().filter(|refresh| !refresh()).collect();
         self.refreshers.lock().retain(|refresh| !gone.iter().any(|gone| Arc::ptr_eq(gone, refresh)));
@@ -218,7 +222,7 @@ impl Registry {
                         text::head(&mut out, name, &computed.description.help, computed.description.kind);
                     }
                     for (labels, value) in &series {
-                        let sample = Sample { name, suffix: "", labels, end: None };
+                        let sample = Sample { name, suffix: "", labels, bound: None };
                         text::sample(&mut out, &sample, &text::number(*value));
                     }
                 }

@@ -1,34 +1,34 @@
 //! Text: the exposition format of Prometheus, version 0.0.4.
 
-/// What stands before the value of a line.
+/// The part of a line before the value.
 pub(crate) struct Sample<'a> {
     pub(crate) name: &'a str,
     pub(crate) suffix: &'a str,
-    /// As [`labels`] writes them.
+    /// Formatted by [`labels`].
     pub(crate) labels: &'a str,
-    /// The end of a bucket.
-    pub(crate) end: Option<f64>,
+    /// Upper bound of a bucket.
+    pub(crate) bound: Option<f64>,
 }
 
-/// `# HELP` and `# TYPE`.
+/// Appends `# HELP` and `# TYPE`.
 pub(crate) fn head(out: &mut String, name: &str, help: &str, kind: &str) {
     let help = help.replace('\\', "\\\\").replace('\n', "\\n");
     out.extend(["# HELP ", name, " ", &help, "\n# TYPE ", name, " ", kind, "\n"]);
 }
 
-/// `name{a="b"} value`.
+/// Appends `name{a="b"} value`.
 pub(crate) fn sample(out: &mut String, sample: &Sample<'_>, value: &str) {
-    let end = sample.end.map(|end| format!("le=\"{}\"", number(end)));
-    let end = end.as_deref().unwrap_or_default();
-    let comma = if sample.labels.is_empty() || end.is_empty() { "" } else { "," };
+    let bound = sample.bound.map(|bound| format!("le=\"{}\"", number(bound)));
+    let bound = bound.as_deref().unwrap_or_default();
+    let comma = if sample.labels.is_empty() || bound.is_empty() { "" } else { "," };
     out.extend([sample.name, sample.suffix]);
-    if !(sample.labels.is_empty() && end.is_empty()) {
-        out.extend(["{", sample.labels, comma, end, "}"]);
+    if !(sample.labels.is_empty() && bound.is_empty()) {
+        out.extend(["{", sample.labels, comma, bound, "}"]);
     }
     out.extend([" ", value, "\n"]);
 }
 
-/// `a="b",c="d"`.
+/// Formats `a="b",c="d"`.
 pub(crate) fn labels(names: &[&str], values: &[&str]) -> String {
     let mut out = String::new();
     for (position, (name, value)) in names.iter().zip(values).enumerate() {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_a_meaning_in_the_format_is_escaped() {
+    fn special_characters_are_escaped() {
         assert_eq!(labels(&["a", "b"], &["x\\y\"z\n", "{}"]), r#"a="x\\y\"z\n",b="{}""#);
         let mut out = String::new();
         head(&mut out, "n", "a \"b\" \\ c\nd", "gauge");
@@ -86,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_as_prometheus_reads_them() {
+    fn numbers_are_formatted_for_prometheus() {
         let written: Vec<String> =
             [0.005, 16777216.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -1.5, 0.0].map(number).into();
         assert_eq!(written, ["0.005", "16777216", "+Inf", "-Inf", "NaN", "-1.5", "0"]);
     }
 
     #[test]
-    fn names_are_words() {
+    fn names_are_checked() {
         for name in ["a", "_a:b1", "rest_client_requests_total"] {
             assert!(is_name(name), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Values: what is counted.
+//! Values: counters, gauges and histograms.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,17 +10,17 @@ use crate::text::{self, Sample};
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// One more.
+    /// Adds one.
     pub fn increment(&self) {
         self.add(1);
     }
 
-    /// So many more.
+    /// Adds `count`.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// How many there have been.
+    /// Returns the value.
     pub fn value(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -31,64 +31,64 @@ impl Counter {
 pub struct Gauge(Float);
 
 impl Gauge {
-    /// It is this now.
+    /// Sets the value.
     pub fn set(&self, value: f64) {
         self.0.0.store(value.to_bits(), Ordering::Relaxed);
     }
 
-    /// So much more, or less.
+    /// Adds a difference, which may be negative.
     pub fn add(&self, difference: f64) {
         self.0.add(difference);
     }
 
-    /// What it is.
+    /// Returns the value.
     pub fn value(&self) -> f64 {
         self.0.value()
     }
 }
 
-/// How many of what was seen was how large.
+/// The distribution of observed values.
 #[derive(Debug)]
 pub struct Histogram {
-    /// The upper ends of the buckets, each larger than the one before. Another bucket has what is larger.
-    ends: Arc<[f64]>,
-    /// Of each bucket alone, without those below it.
+    /// Upper bounds of the buckets, increasing. One more bucket counts what exceeds the last.
+    bounds: Arc<[f64]>,
+    /// Per bucket, not cumulative.
     counts: Box<[AtomicU64]>,
     sum: Float,
 }
 
 impl Histogram {
-    pub(crate) fn new(ends: Arc<[f64]>) -> Self {
-        let counts = (0..=ends.len()).map(|_| AtomicU64::new(0)).collect();
-        Self { ends, counts, sum: Float::default() }
+    pub(crate) fn new(bounds: Arc<[f64]>) -> Self {
+        let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
+        Self { bounds, counts, sum: Float::default() }
     }
 
-    /// This was seen. Its bucket is the first whose end it does not exceed; what is no number is in the last.
+    /// Records a value in the first bucket whose bound it does not exceed; NaN in the last.
     pub fn observe(&self, value: f64) {
-        let bucket = self.ends.iter().position(|end| value <= *end).unwrap_or(self.ends.len());
+        let bucket = self.bounds.iter().position(|bound| value <= *bound).unwrap_or(self.bounds.len());
         self.counts[bucket].fetch_add(1, Ordering::Relaxed);
         self.sum.add(value);
     }
 
-    /// How many were seen.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.counts.iter().map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
-    /// All of them together.
+    /// Returns the sum of the recorded values.
     pub fn sum(&self) -> f64 {
         self.sum.value()
     }
 }
 
-/// An `f64` that many can add to.
+/// An atomic `f64`.
 #[derive(Debug, Default)]
 struct Float(AtomicU64);
 
 impl Float {
     fn add(&self, difference: f64) {
         let sum = |bits| Some((f64::from_bits(bits) + difference).to_bits());
-        // It is always `Some`, and so is never refused.
+        // Never fails: `sum` always returns `Some`.
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
     }
 
@@ -97,49 +97,49 @@ impl Float {
     }
 }
 
-/// What a series of a family is: a [`Counter`], a [`Gauge`] or a [`Histogram`].
-pub trait Value: Written {}
+/// The value of a series: a [`Counter`], a [`Gauge`] or a [`Histogram`]. Sealed.
+pub trait Value: Render {}
 
-impl<T: Written> Value for T {}
+impl<T: Render> Value for T {}
 
-/// How a value is written; nobody else can have such.
-pub trait Written: Send + Sync {
-    /// The word for it in the text format.
+/// Renders a value. Not exported, which seals [`Value`].
+pub trait Render: Send + Sync {
+    /// Type name in the text format.
     const TYPE: &'static str;
 
-    /// Adds its lines.
+    /// Appends the lines of the series.
     fn write(&self, name: &str, labels: &str, out: &mut String);
 }
 
-impl Written for Counter {
+impl Render for Counter {
     const TYPE: &'static str = "counter";
 
     fn write(&self, name: &str, labels: &str, out: &mut String) {
-        text::sample(out, &Sample { name, suffix: "", labels, end: None }, &self.value().to_string());
+        text::sample(out, &Sample { name, suffix: "", labels, bound: None }, &self.value().to_string());
     }
 }
 
-impl Written for Gauge {
+impl Render for Gauge {
     const TYPE: &'static str = "gauge";
 
     fn write(&self, name: &str, labels: &str, out: &mut String) {
-        text::sample(out, &Sample { name, suffix: "", labels, end: None }, &text::number(self.value()));
+        text::sample(out, &Sample { name, suffix: "", labels, bound: None }, &text::number(self.value()));
     }
 }
 
-impl Written for Histogram {
+impl Render for Histogram {
     const TYPE: &'static str = "histogram";
 
-    /// The count is that of the last bucket, whatever is counted meanwhile.
+    /// The count is that of the last bucket, so that both agree even if values are recorded meanwhile.
     fn write(&self, name: &str, labels: &str, out: &mut String) {
-        let ends = self.ends.iter().copied().chain([f64::INFINITY]);
+        let bounds = self.bounds.iter().copied().chain([f64::INFINITY]);
         let mut count = 0;
-        for (end, own) in ends.zip(&self.counts) {
+        for (bound, own) in bounds.zip(&self.counts) {
             count += own.load(Ordering::Relaxed);
-            let bucket = Sample { name, suffix: "_bucket", labels, end: Some(end) };
+            let bucket = Sample { name, suffix: "_bucket", labels, bound: Some(bound) };
             text::sample(out, &bucket, &count.to_string());
         }
-        text::sample(out, &Sample { name, suffix: "_sum", labels, end: None }, &text::number(self.sum()));
-        text::sample(out, &Sample { name, suffix: "_count", labels, end: None }, &count.to_string());
+        text::sample(out, &Sample { name, suffix: "_sum", labels, bound: None }, &text::number(self.sum()));
+        text::sample(out, &Sample { name, suffix: "_count", labels, bound: None }, &count.to_string());
     }
 }

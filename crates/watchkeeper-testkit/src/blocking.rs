@@ -1,4 +1,4 @@
-//! Blocking cluster: the same for code that is not async.
+//! Blocking cluster: a test cluster for code that is not async.
 
 use std::future::Future;
 use std::ops::Deref;
@@ -7,10 +7,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{ClusterError, TestCluster};
 
-/// A cluster on a thread of its own. It can be asked all that a [`TestCluster`] can; what is async goes
-/// through [`block_on`](Self::block_on).
+/// A [`TestCluster`] with a runtime of its own. Async methods are called through [`block_on`](Self::block_on).
 pub struct BlockingCluster {
-    /// There until this is stopped or dropped.
+    /// `None` once stopped or dropped.
     running: Option<(TestCluster, Runtime)>,
 }
 
@@ -22,13 +21,12 @@ impl BlockingCluster {
         Ok(Self { running: Some((cluster, runtime)) })
     }
 
-    /// Waits for something of this cluster, or of a client of it. It panics in async code, which has a
-    /// runtime already.
+    /// Runs a future on the runtime of the cluster. Panics in async code.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.running().1.block_on(future)
     }
 
-    /// Stops, and returns once everything has ended. It panics in async code; a drop does not.
+    /// Stops the cluster and waits until it has. Panics in async code; dropping does not.
     pub fn stop(mut self) {
         if let Some((cluster, runtime)) = self.running.take() {
             runtime.block_on(cluster.stop());
@@ -36,7 +34,7 @@ impl BlockingCluster {
     }
 
     fn running(&self) -> &(TestCluster, Runtime) {
-        self.running.as_ref().expect("only a stop and a drop take it, and nobody has it after them")
+        self.running.as_ref().expect("taken only by `stop` and `drop`")
     }
 }
 
@@ -52,7 +50,7 @@ impl Drop for BlockingCluster {
     fn drop(&mut self) {
         if let Some((cluster, runtime)) = self.running.take() {
             drop(cluster);
-            runtime.shutdown_background(); // does not wait, so that it can be dropped anywhere
+            runtime.shutdown_background(); // does not block, so that it can be dropped in async code
         }
     }
 }

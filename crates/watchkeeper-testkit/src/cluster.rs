@@ -1,8 +1,8 @@
-//! Test cluster: a server, a kubeconfig and a namespace.
+//! Test cluster: an API server, a kubeconfig and a namespace.
 //!
-//! - K1: when a cluster has started, requests are answered, the namespace is there, and the kubeconfig
-//!   leads to both.
-//! - K2: a cluster that is stopped or dropped leaves nothing behind: no task, no port, no file.
+//! Invariants:
+//! - `cluster.K1`: once started, the server is ready, the namespace exists, and the kubeconfig points to both.
+//! - `cluster.K2`: a cluster that is stopped or dropped leaves no task, no port and no file behind.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,40 +17,38 @@ use watchkeeper_core::Status;
 use crate::blocking::BlockingCluster;
 use crate::objects::Objects;
 
-/// Why there is no cluster.
+/// Why a cluster cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// The server did not start.
-    #[error("the API server of the test cluster did not start")]
+    /// The API server failed to start.
+    #[error("failed to start the API server")]
     Start(#[from] StartError),
-    /// There is no place for files.
-    #[error("the kubeconfig of the test cluster cannot be written")]
+    /// The kubeconfig cannot be written.
+    #[error("failed to write the kubeconfig")]
     Kubeconfig(#[source] io::Error),
-    /// The server does not take the namespace.
-    #[error("the namespace of the test cluster cannot be created")]
+    /// The namespace cannot be created.
+    #[error("failed to create the namespace")]
     Namespace(#[source] Status),
-    /// The system has no random numbers.
-    #[error("the namespace of the test cluster cannot be named")]
+    /// The system's random source failed.
+    #[error("failed to generate a namespace name")]
     Random(#[from] NoRandomness),
-    /// A cluster without async has no threads to run on.
-    #[error("the test cluster has no runtime")]
+    /// The runtime of a blocking cluster cannot be created.
+    #[error("failed to create a runtime")]
     Runtime(#[source] io::Error),
 }
 
-/// A cluster that is running (K1).
-///
-/// It runs on the runtime that it was started on. Several do not know of each other.
+/// A running cluster (`cluster.K1`), on the runtime it was started on. Clusters are independent of each other.
 pub struct TestCluster {
     server: ApiServer,
     namespace: String,
     kubeconfig: PathBuf,
-    /// Removed with all that is in it when this is dropped (K2).
+    /// Removed on drop (`cluster.K2`).
     directory: TempDir,
 }
 
 impl TestCluster {
-    /// A cluster with TLS, in memory. If dropped half-way, nothing is left.
+    /// Starts a cluster with TLS and an in-memory store. Dropping the future leaves nothing behind.
     ///
     /// # Errors
     /// See [`ClusterError`].
@@ -58,8 +56,8 @@ impl TestCluster {
         Self::of(ApiServer::builder()).await
     }
 
-    /// A cluster whose server is built in one's own way: another address, less history, plain HTTP. If
-    /// dropped half-way, nothing is left.
+    /// Starts a cluster with a configured server: another address, less history, plain HTTP. Dropping the future
+    /// leaves nothing behind.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -92,7 +90,7 @@ impl TestCluster {
         Ok(Self { server, namespace, kubeconfig, directory })
     }
 
-    /// A cluster for code that is not async, on threads of its own.
+    /// Starts a cluster for code that is not async, with a runtime of its own.
     ///
     /// # Errors
     /// See [`ClusterError`].
@@ -100,12 +98,12 @@ impl TestCluster {
         BlockingCluster::start()
     }
 
-    /// The namespace that nobody else has; the kubeconfig is for it.
+    /// Returns the unique namespace, which is the default of the kubeconfig.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Another namespace that nobody else has.
+    /// Creates another unique namespace.
     ///
     /// # Errors
     /// See [`ClusterError`].
@@ -113,54 +111,54 @@ impl TestCluster {
         create_namespace(&self.server).await
     }
 
-    /// The kubeconfig: a file that only its owner can read, and that goes with the cluster.
+    /// Returns the path of the kubeconfig, which is removed with the cluster.
     pub fn kubeconfig_path(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// A directory for files of one's own, which goes with the cluster.
+    /// Returns a directory for the test's own files, which is removed with the cluster.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The API server.
+    /// Returns the API server.
     pub fn server(&self) -> &ApiServer {
         &self.server
     }
 
-    /// What goes wrong, and what is to.
+    /// Returns the fault injection of the API server.
     pub fn faults(&self) -> &Faults {
         self.server.faults()
     }
 
-    /// Forgets all history now: see [`ApiServer::compact`].
+    /// Compacts all history: see [`ApiServer::compact`].
     ///
     /// # Errors
-    /// None of a store in memory.
+    /// Never fails with an in-memory store.
     pub async fn compact(&self) -> Result<(), CompactError> {
         self.server.compact().await.map(drop)
     }
 
-    /// `https://127.0.0.1:40123`.
+    /// Returns the URL of the server, such as `https://127.0.0.1:40123`.
     pub fn url(&self) -> &str {
         self.server.url()
     }
 
-    /// The token of the administrator.
+    /// Returns the administrator's token.
     pub fn token(&self) -> &str {
         self.server.token()
     }
 
-    /// Who vouches for the server, in PEM; `None` where it was built without TLS.
+    /// Returns the CA certificate of the server, in PEM; `None` without TLS.
     pub fn ca_pem(&self) -> Option<&str> {
         self.server.ca_pem()
     }
 
-    /// Stops, and returns once everything has ended (K2). If dropped half-way, what is left is cut off.
+    /// Stops the cluster and waits until it has (`cluster.K2`). Dropping the future aborts the rest.
     pub async fn stop(self) {
         self.server.stop().await;
         let directory = self.directory;
-        let _ = tokio::task::spawn_blocking(move || drop(directory)).await; // it is gone either way
+        let _ = tokio::task::spawn_blocking(move || drop(directory)).await; // dropped either way
     }
 }
 

@@ -17,15 +17,14 @@
 //! # }
 //! ```
 //!
-//! It is an API server of this process with TLS on a port of its own, a namespace that nobody else has,
-//! and a kubeconfig file that only its owner can read and whose context is that namespace. There is
-//! nothing to install and nothing to wait for, so that every test can have its own. There are no nodes:
-//! pods stay pending, unless the test says otherwise in their status. What asks for logs, runs programs in
-//! pods or forwards their ports has a [`Kubelet`] to speak with.
+//! A test cluster is an in-process API server with TLS on a free port, a unique namespace, and a kubeconfig (mode
+//! 0600) whose context is that namespace. There is nothing to install and nothing to wait for, so that every test can
+//! have its own. There are no nodes: pods stay pending unless the test changes their status. For logs, exec, attach
+//! and port forwarding there is a [`Kubelet`].
 //!
 //! # Any client
 //!
-//! What reads a kubeconfig is a client: kubectl, a program that is tested from outside, a library.
+//! Any client that reads a kubeconfig works: kubectl, a program under test, a library.
 //!
 //! ```no_run
 //! # #[tokio::main(flavor = "current_thread")]
@@ -36,7 +35,7 @@
 //! let cluster = TestCluster::start().await?;
 //! let mut kubectl = Command::new("kubectl");
 //! kubectl.args(["create", "configmap", "settings"]).env("KUBECONFIG", cluster.kubeconfig_path());
-//! // The server is of this process: whoever waits must not keep its threads from it.
+//! // The server runs in this process: do not block its threads.
 //! let status = tokio::task::spawn_blocking(move || kubectl.status()).await??;
 //! assert!(status.success());
 //! assert!(cluster.object("v1", "ConfigMap", "settings").await?.is_some());
@@ -51,12 +50,12 @@
 //! let kubeconfig = kube::config::Kubeconfig::read_from(cluster.kubeconfig_path())?;
 //! let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await?;
 //! let client = kube::Client::try_from(config)?;
-//! let pods: kube::Api<Pod> = kube::Api::default_namespaced(client); // the fresh namespace
+//! let pods: kube::Api<Pod> = kube::Api::default_namespaced(client); // the cluster's namespace
 //! ```
 //!
-//! # What goes wrong
+//! # Fault injection
 //!
-//! [`TestCluster::faults`] has answers fail, watches break off or stall, and versions expire: see
+//! [`TestCluster::faults`] makes requests fail, watches break off or stall, and versions expire: see
 //! [`watchkeeper_apiserver::faults`].
 //!
 //! ```
@@ -66,7 +65,7 @@
 //!
 //! let cluster = TestCluster::start().await?;
 //! let cut = cluster.faults().add(Fault::on(Verb::Watch).resource("pods").cut().times(1));
-//! // ... start what is tested, and wait until it has suffered:
+//! // ... start the code under test, and wait until the fault was injected:
 //! // cut.happened(1).await;
 //! # assert_eq!(cut.hits(), 0);
 //! cluster.stop().await;
@@ -74,25 +73,24 @@
 //! # }
 //! ```
 //!
-//! What goes wrong on the way, connection by connection - refused, reset, cut off, silent, slow - is said to
-//! a [`FaultProxy`] before the server.
+//! A [`FaultProxy`] in front of the server makes connections fail: refused, reset, cut off, silent or slow.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use watchkeeper_testkit::{FaultProxy, TestCluster, Trouble, Way};
+//! use watchkeeper_testkit::{FaultProxy, TestCluster, NetworkFault, Direction};
 //!
 //! let cluster = TestCluster::start().await?;
 //! let proxy = FaultProxy::start(cluster.server().address()).await?;
 //! let kubeconfig = cluster.kubeconfig_through(&proxy).await?;
-//! // ... start what is tested with this kubeconfig, and wait until it is connected:
-//! // proxy.connections_made(1).await;
+//! // ... start the code under test with this kubeconfig, and wait until it is connected:
+//! // proxy.connected(1).await;
 //!
-//! proxy.now(Trouble::stall(Way::Both)); // the other end has lost its power
-//! // ... it must notice, and connect again.
-//! proxy.to_come(Trouble::reset().after(4096).times(1)); // and be cut off within the first answer
-//! proxy.refuse().await?; // and then nobody is there ...
-//! proxy.accept().await?; // ... for some time
+//! proxy.inject(NetworkFault::stall(Direction::Both)); // as if the server had lost power
+//! // ... it has to detect that, and reconnect.
+//! proxy.inject_on_connect(NetworkFault::reset().after(4096).times(1)); // during the first response
+//! proxy.refuse().await?; // refuses connections ...
+//! proxy.accept().await?; // ... until now
 //! # assert!(kubeconfig.exists());
 //! proxy.stop().await;
 //! cluster.stop().await;
@@ -102,8 +100,8 @@
 //!
 //! # Without a server
 //!
-//! A [`script`] answers lists and watches as a test has written it down, and notes what it was asked: for what no
-//! server does on demand.
+//! A [`script`] is a list/watch source with scripted responses that records requests, for what no server does on
+//! demand.
 //!
 //! # Without async
 //!
@@ -127,7 +125,7 @@ pub mod script;
 
 pub use blocking::BlockingCluster;
 pub use cluster::{ClusterError, TestCluster};
-pub use fault_proxy::{Counts, FaultProxy, Trouble, Way};
+pub use fault_proxy::{Counts, Direction, FaultProxy, NetworkFault};
 pub use kubelet::Kubelet;
 pub use watchkeeper_apiserver::faults::{Fault, Requests};
 pub use watchkeeper_apiserver::http::Verb;

@@ -1,4 +1,4 @@
-//! Objects: written and read without a client, as the API server would for one.
+//! Creates and reads objects in process, without a client.
 
 use serde_json::Value;
 use watchkeeper_apiserver::http::{FieldValidation, MASTERS, MediaType, User, WriteOptions, decode_object};
@@ -11,21 +11,20 @@ use watchkeeper_core::{ObjectKey, Status};
 use crate::TestCluster;
 
 impl TestCluster {
-    /// Creates an object, in the namespace of the cluster unless it names another, and returns it as it
-    /// is stored. What it is, its `apiVersion` and `kind` say; a field that its kind does not have is
-    /// refused. If dropped half-way, it may have been created.
+    /// Creates an object, by default in the namespace of the cluster, and returns it as stored. `apiVersion` and
+    /// `kind` are required; unknown fields are rejected. If the future is dropped, the object may still be created.
     ///
     /// # Errors
-    /// What the API server would answer. Faults do not apply: they are of the wire.
+    /// The status that the API server would return. Injected faults do not apply: they affect HTTP requests only.
     pub async fn create(&self, object: Value) -> Result<Value, Status> {
         Objects::of(self.server()).create(object, self.namespace()).await
     }
 
-    /// An object as it is stored, of the namespace of the cluster if its kind is in namespaces; `None`
-    /// where there is none of this name.
+    /// Returns an object as stored, from the namespace of the cluster if its kind is namespaced; `None` if it does
+    /// not exist.
     ///
     /// # Errors
-    /// 400 where there is no such kind.
+    /// Status 400 for an unknown kind.
     pub async fn object(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<Value>, Status> {
         Objects::of(self.server()).get(api_version, kind, self.namespace(), name).await
     }
@@ -56,9 +55,9 @@ impl<'a> Objects<'a> {
         let options = WriteOptions { field_validation: validation, ..Default::default() };
         let writer = Writer::new(self.server.store().clone());
         match writer.create(&call, decoded.value, &options).await?.body {
-            ResponseBody::Stored(stored) => shown(resource, &stored),
+            ResponseBody::Stored(stored) => with_type(resource, &stored),
             ResponseBody::Value(value) => Ok(value),
-            ResponseBody::Status(_) => Err(Status::internal_error("a create does not return a status")),
+            ResponseBody::Status(_) => Err(Status::internal_error("create returned a status")),
         }
     }
 
@@ -71,25 +70,27 @@ impl<'a> Objects<'a> {
     ) -> Result<Option<Value>, Status> {
         let resource = resource(api_version, kind)?;
         let Some(storage) = resource.storage.as_deref() else { return Ok(None) };
-        let key = match resource.is_namespaced() {
-            true => ObjectKey::namespaced(namespace, name),
-            false => ObjectKey::cluster(name),
+        let key = if resource.is_namespaced() {
+            ObjectKey::namespaced(namespace, name)
+        } else {
+            ObjectKey::cluster(name)
         };
         let found = self.server.store().get(&CollectionId::from(storage), &key).await;
         let found = found.map_err(Status::internal_error)?;
-        found.map(|stored| shown(resource, &stored)).transpose()
+        found.map(|stored| with_type(resource, &stored)).transpose()
     }
 }
 
 fn resource(api_version: &str, kind: &str) -> Result<&'static Resource, Status> {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let found = registry::builtin().by_kind(group, version, kind);
-    let none = || Status::bad_request(format!("no kind {kind:?} is registered for version {api_version:?}"));
-    found.map(|resource| &**resource).ok_or_else(none)
+    let unknown =
+        || Status::bad_request(format!("no kind {kind:?} is registered for version {api_version:?}"));
+    found.map(|resource| &**resource).ok_or_else(unknown)
 }
 
-/// What is stored has no type: the collection has.
-fn shown(resource: &Resource, stored: &Stored) -> Result<Value, Status> {
+/// Decodes a stored object and adds `apiVersion` and `kind`, which are not stored.
+fn with_type(resource: &Resource, stored: &Stored) -> Result<Value, Status> {
     let mut value: Value =
         serde_json::from_slice(&stored.object().encoded.body).map_err(Status::internal_error)?;
     let kind = resource.group_version_kind();

@@ -1,4 +1,4 @@
-//! A test cluster, as its user meets it.
+//! A test cluster, through its public API.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,7 +16,7 @@ fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": "v"}})
 }
 
-/// Returns once nobody listens there.
+/// Waits until nothing listens on an address.
 async fn is_free(address: SocketAddr) {
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
@@ -40,7 +40,7 @@ async fn a_cluster_has_a_namespace_and_a_private_kubeconfig_for_it() {
 }
 
 #[tokio::test]
-async fn objects_are_created_as_the_server_would_and_refused_in_its_words() {
+async fn objects_are_created_and_rejected_as_by_the_server() {
     let cluster = TestCluster::start().await.unwrap();
     let stored = cluster.create(config_map("a")).await.unwrap();
     assert_eq!((&stored["kind"], &stored["apiVersion"]), (&json!("ConfigMap"), &json!("v1")));
@@ -67,7 +67,7 @@ async fn objects_are_created_as_the_server_would_and_refused_in_its_words() {
 }
 
 #[tokio::test]
-async fn clusters_side_by_side_do_not_know_of_each_other() {
+async fn clusters_are_independent() {
     let (one, two) = tokio::join!(TestCluster::start(), TestCluster::start());
     let (one, two) = (one.unwrap(), two.unwrap());
     assert_ne!(one.url(), two.url());
@@ -92,7 +92,7 @@ async fn a_cluster_that_is_dropped_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_watch_in_process_sees_what_is_created() {
+async fn an_in_process_watch_receives_created_objects() {
     let cluster = TestCluster::of(ApiServer::builder().plain_http()).await.unwrap();
     assert_eq!(cluster.ca_pem(), None);
     let source = cluster.server().source("", "v1", "configmaps", Some(cluster.namespace())).unwrap();
@@ -101,13 +101,13 @@ async fn a_watch_in_process_sees_what_is_created() {
     cluster.create(config_map("a")).await.unwrap();
     let Some(Ok(WatchEvent::Added(object))) = events.next().await else { panic!("no event") };
     assert_eq!(object.head.key().name(), "a");
-    assert_eq!(cluster.faults().open_watches(&Requests::any()), 0, "faults are of the wire");
+    assert_eq!(cluster.faults().open_watches(&Requests::any()), 0, "faults affect HTTP requests only");
     cluster.compact().await.unwrap();
     cluster.stop().await;
 }
 
 #[test]
-fn code_that_is_not_async_can_have_one_too() {
+fn a_blocking_cluster_needs_no_async_code() {
     let cluster = TestCluster::blocking().unwrap();
     let stored = cluster.block_on(cluster.create(config_map("a"))).unwrap();
     assert_eq!(stored["metadata"]["namespace"], cluster.namespace());

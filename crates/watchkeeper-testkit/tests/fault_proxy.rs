@@ -1,4 +1,4 @@
-//! A fault proxy before a server that says what it was told.
+//! A fault proxy in front of an echo server.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -10,9 +10,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use watchkeeper_testkit::{FaultProxy, TestCluster, Trouble, Way};
+use watchkeeper_testkit::{Direction, FaultProxy, NetworkFault, TestCluster};
 
-/// Sends back what it gets, and tells how each connection has ended.
+/// Starts an echo server; returns its address and how each connection ended.
 async fn echo() -> (SocketAddr, mpsc::UnboundedReceiver<Result<(), ErrorKind>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -38,7 +38,7 @@ async fn exchange(stream: &mut TcpStream, text: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_is_passed_on_is_what_came_and_is_counted() {
+async fn bytes_are_forwarded_unchanged_and_counted() {
     let (server, mut ends) = echo().await;
     let proxy = FaultProxy::start(server).await.unwrap();
     assert_ne!(proxy.address(), server);
@@ -48,7 +48,7 @@ async fn what_is_passed_on_is_what_came_and_is_counted() {
     let mut back = Vec::new();
     let send = async {
         write.write_all(&big).await.unwrap();
-        write.shutdown().await.unwrap(); // the other way stays open
+        write.shutdown().await.unwrap(); // the other direction stays open
     };
     let (_, received) = tokio::join!(send, read.read_to_end(&mut back));
     received.unwrap();
@@ -56,8 +56,8 @@ async fn what_is_passed_on_is_what_came_and_is_counted() {
     assert_eq!(ends.recv().await.unwrap(), Ok(()));
     proxy.until(|counts| counts.open == 0).await;
     let counts = proxy.counts();
-    assert_eq!((counts.connections, counts.hung_up, counts.struck), (1, 1, 0));
-    assert_eq!((counts.request_bytes, counts.answer_bytes), (3_000_000, 3_000_000));
+    assert_eq!((counts.connections, counts.client_closed, counts.injected), (1, 1, 0));
+    assert_eq!((counts.request_bytes, counts.response_bytes), (3_000_000, 3_000_000));
 }
 
 #[tokio::test]
@@ -80,22 +80,22 @@ async fn a_connection_is_refused_until_the_proxy_accepts_again_on_the_same_port(
 }
 
 #[tokio::test]
-async fn a_reset_comes_after_exactly_so_many_bytes_and_reaches_both_sides() {
+async fn a_reset_comes_after_exactly_this_many_bytes_on_both_sides() {
     let (server, mut ends) = echo().await;
     let proxy = FaultProxy::start(server).await.unwrap();
-    proxy.to_come(Trouble::reset().after(4).times(1));
+    proxy.inject_on_connect(NetworkFault::reset().after(4).times(1));
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
     client.write_all(b"abcdefgh").await.unwrap();
     let mut got = Vec::new();
     let error = client.read_to_end(&mut got).await.unwrap_err();
     assert_eq!((error.kind(), got.as_slice()), (ErrorKind::ConnectionReset, b"abcd".as_slice()));
     assert_eq!(ends.recv().await.unwrap(), Err(ErrorKind::ConnectionReset));
-    proxy.struck(1).await;
+    proxy.injected(1).await;
     let mut spared = TcpStream::connect(proxy.address()).await.unwrap();
     assert_eq!(exchange(&mut spared, b"abcdefgh").await, b"abcdefgh");
 
-    // Of a connection that is open, bytes count from now on.
-    assert_eq!(proxy.now(Trouble::reset().after(2)), 1);
+    // For an open connection, bytes count from now on.
+    assert_eq!(proxy.inject(NetworkFault::reset().after(2)), 1);
     spared.write_all(b"abcdefgh").await.unwrap();
     got.clear();
     spared.read_to_end(&mut got).await.unwrap_err();
@@ -103,10 +103,10 @@ async fn a_reset_comes_after_exactly_so_many_bytes_and_reaches_both_sides() {
 }
 
 #[tokio::test]
-async fn a_cut_is_a_clean_end_after_so_many_bytes() {
+async fn a_cut_is_a_clean_end_after_this_many_bytes() {
     let (server, mut ends) = echo().await;
     let proxy = FaultProxy::start(server).await.unwrap();
-    proxy.to_come(Trouble::cut().after(3));
+    proxy.inject_on_connect(NetworkFault::cut().after(3));
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
     client.write_all(b"abcdefgh").await.unwrap();
     let mut got = Vec::new();
@@ -118,35 +118,37 @@ async fn a_cut_is_a_clean_end_after_so_many_bytes() {
 }
 
 #[tokio::test]
-async fn a_stalled_connection_is_silent_and_goes_on_where_it_stood_once_healed() {
+async fn a_stalled_connection_is_silent_and_continues_once_healed() {
     let (server, mut ends) = echo().await;
     let proxy = FaultProxy::start(server).await.unwrap();
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
     assert_eq!(exchange(&mut client, b"one").await, b"one");
-    for (way, goes_up) in [(Way::Both, false), (Way::Requests, false), (Way::Answers, true)] {
+    for (direction, reaches_server) in
+        [(Direction::Both, false), (Direction::Requests, false), (Direction::Responses, true)]
+    {
         let before = proxy.counts();
-        proxy.now(Trouble::stall(way));
+        proxy.inject(NetworkFault::stall(direction));
         proxy.stalled(1).await;
         client.write_all(b"two").await.unwrap();
-        if goes_up {
+        if reaches_server {
             proxy.until(|counts| counts.request_bytes == before.request_bytes + 3).await;
         }
         let mut answer = [0; 3];
-        tokio::time::pause(); // nobody waits in vain
+        tokio::time::pause(); // the timeout passes at once
         let silent = tokio::time::timeout(Duration::from_secs(60), client.read_exact(&mut answer)).await;
         tokio::time::resume();
-        assert!(silent.is_err(), "{way:?}: something came");
-        assert_eq!(proxy.counts().answer_bytes, before.answer_bytes);
+        assert!(silent.is_err(), "{direction:?}: something came");
+        assert_eq!(proxy.counts().response_bytes, before.response_bytes);
         proxy.heal();
         client.read_exact(&mut answer).await.unwrap();
-        assert_eq!((&answer, proxy.counts().stalled), (b"two", 0), "{way:?}");
+        assert_eq!((&answer, proxy.counts().stalled), (b"two", 0), "{direction:?}");
     }
 
-    // A client that gives up is noticed, but the server is not told.
-    proxy.now(Trouble::stall(Way::Both));
+    // The end of a client is counted, but not forwarded to the server.
+    proxy.inject(NetworkFault::stall(Direction::Both));
     proxy.stalled(1).await;
     drop(client);
-    proxy.hung_up(1).await;
+    proxy.client_closed(1).await;
     assert!(ends.try_recv().is_err());
     assert_eq!(proxy.counts().open, 1);
     proxy.heal();
@@ -154,26 +156,22 @@ async fn a_stalled_connection_is_silent_and_goes_on_where_it_stood_once_healed()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_trickles_by_the_clock_of_tokio() {
+async fn a_response_trickles_by_tokios_clock() {
     let proxy = FaultProxy::start(echo().await.0).await.unwrap();
-    proxy.to_come(Trouble::trickle(2, Duration::from_secs(10)));
+    proxy.inject_on_connect(NetworkFault::trickle(2, Duration::from_secs(10)));
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
     let begun = Instant::now();
     assert_eq!(exchange(&mut client, b"abcdefgh").await, b"abcdefgh");
-    assert!(
-        begun.elapsed() >= Duration::from_secs(30),
-        "{:?}: four times two, thrice waited",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() >= Duration::from_secs(30), "{:?}: four chunks, three waits", begun.elapsed());
 }
 
 #[tokio::test]
-async fn a_proxy_that_is_stopped_leaves_nothing() {
+async fn a_stopped_proxy_leaves_nothing_behind() {
     let (server, mut ends) = echo().await;
     let proxy = FaultProxy::start(server).await.unwrap();
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
     exchange(&mut client, b"x").await;
-    proxy.now(Trouble::stall(Way::Both));
+    proxy.inject(NetworkFault::stall(Direction::Both));
     let address = proxy.address();
     proxy.stop().await;
     assert_eq!(client.read_u8().await.unwrap_err().kind(), ErrorKind::ConnectionReset);
@@ -182,7 +180,7 @@ async fn a_proxy_that_is_stopped_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_a_reset() {
+async fn an_unreachable_server_is_a_reset() {
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let proxy = FaultProxy::start(gone).await.unwrap();
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
@@ -190,7 +188,7 @@ async fn a_server_that_is_not_there_is_a_reset() {
 }
 
 #[tokio::test]
-async fn a_kubeconfig_leads_through_the_proxy() {
+async fn a_kubeconfig_connects_through_the_proxy() {
     let cluster = TestCluster::start().await.unwrap();
     let proxy = FaultProxy::start(cluster.server().address()).await.unwrap();
     let path = cluster.kubeconfig_through(&proxy).await.unwrap();

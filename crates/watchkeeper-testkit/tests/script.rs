@@ -1,4 +1,4 @@
-//! A script, as whatever it is played to meets it.
+//! A script, through its public API.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,7 +16,7 @@ fn watching() -> WatchRequest {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_says_its_items_and_its_end_in_its_time() {
+async fn a_list_yields_its_items_and_its_end_on_time() {
     let page = List::at(10).wait(Duration::from_secs(3)).item(object("default/a", 7));
     let script = Script::new().then(page.continues("p2").remaining(4)).then(List::at(10).breaks_off());
     let begun = Instant::now();
@@ -32,7 +32,7 @@ async fn a_list_says_its_items_and_its_end_in_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_comes_after_an_error() {
+async fn an_error_ends_a_stream() {
     let broken = List::at(10).fails(Status::expired("too old")).item(object("a", 1));
     let script = Script::new().then(broken).then(Watch::new().fails(Status::expired("x")).bookmark(3));
     let parts: Vec<_> = script.list(ListRequest::default()).collect().await;
@@ -41,7 +41,7 @@ async fn nothing_comes_after_an_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_of_another_sort_than_its_answer_is_noted_and_never_answered() {
+async fn a_request_of_another_kind_than_its_response_is_recorded_and_never_completes() {
     let script = Script::new().then(List::at(10));
     assert!(script.watch(watching()).now_or_never().is_none());
     assert_eq!(script.requests().len(), 1);
@@ -49,7 +49,7 @@ async fn a_request_of_another_sort_than_its_answer_is_noted_and_never_answered()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_script_is_played_when_its_last_answer_stalls_or_something_is_asked_beyond_it() {
+async fn a_script_is_played_when_its_last_response_stalls_or_a_request_has_none() {
     let script = Script::new().then(Watch::new().bookmark(2).stalls());
     assert!(script.played().now_or_never().is_none());
     let mut watch = script.watch(watching()).await.unwrap();
@@ -64,7 +64,7 @@ async fn a_script_is_played_when_its_last_answer_stalls_or_something_is_asked_be
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_are_open_until_they_are_dropped_or_have_ended() {
+async fn requests_are_open_until_they_end_or_are_dropped() {
     let script = Script::new().then(List::at(10)).then(Watch::new().stalls());
     let mut list = script.list(ListRequest::default());
     let watch = script.watch(watching());

@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let factory = InformerFactory::builder(Client::infer()?).namespaces([&namespace]).build();
     let workloads = Workloads::new(&factory);
     factory.start();
-    factory.synced(Duration::from_secs(30)).await?;
+    factory.wait_until_ready(Duration::from_secs(30)).await?;
 
     let workload = workloads.get(&namespace, &name)?;
     println!("deployment   {} ({} wanted)", workload.deployment, workload.replicas);

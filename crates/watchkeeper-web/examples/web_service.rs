@@ -42,7 +42,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let factory = InformerFactory::new(Client::infer()?);
     let pods = factory.informer(&Collection::PODS).reader::<Pod>(Keep::Decoded);
     factory.start();
-    factory.synced(Duration::from_secs(30)).await?;
+    factory.wait_until_ready(Duration::from_secs(30)).await?;
 
     let app = Router::new().route("/pods/{namespace}", get(list)).with_state(pods);
     axum::serve(TcpListener::bind("127.0.0.1:3000").await?, app).await?;

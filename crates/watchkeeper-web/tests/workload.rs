@@ -56,7 +56,7 @@ impl World {
         let factory = InformerFactory::new(self.cluster.server().sources());
         let workloads = Workloads::new(&factory);
         factory.start();
-        factory.synced(Duration::from_secs(30)).await.unwrap();
+        factory.wait_until_ready(Duration::from_secs(30)).await.unwrap();
         let found = workloads.get(self.cluster.namespace(), name);
         factory.stop().await;
         found

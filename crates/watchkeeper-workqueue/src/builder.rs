@@ -1,4 +1,4 @@
-//! Builder: how a queue is to be.
+//! Builder: the settings of a queue.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, Hash, RandomState};
@@ -14,13 +14,11 @@ use crate::metrics::Metrics;
 use crate::queue::{Group, Shared};
 use crate::ready::Ready;
 use crate::state::State;
-use crate::turns::Turns;
 use crate::{Key, WorkQueue};
 
-/// After how long a key counts as one of the next higher priority, unless said otherwise.
-const AGING: Duration = Duration::from_secs(10);
+const DEFAULT_AGING: Duration = Duration::from_secs(10);
 
-/// Makes a [`WorkQueue`].
+/// Builds a [`WorkQueue`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -31,7 +29,7 @@ const AGING: Duration = Duration::from_secs(10);
 /// let registry = Registry::new();
 /// let queue = WorkQueue::<(String, String)>::builder()
 ///     .metrics(&registry, "shops")?
-///     .limiter(Exponential::new(Duration::from_millis(100), Duration::from_secs(60)))
+///     .rate_limiter(Exponential::new(Duration::from_millis(100), Duration::from_secs(60)))
 ///     .fair_by(|(namespace, _)| namespace.clone())
 ///     .build();
 /// queue.add(("shop".to_owned(), "web".to_owned()));
@@ -46,60 +44,55 @@ pub struct Builder<T> {
 }
 
 impl<T: Key> Builder<T> {
-    /// How long a key waits after it has failed; [as client-go's controllers](limit::standard) unless said.
+    /// Sets the rate limiter for keys that fail; [client-go's](limit::default_controller_rate_limiter) by default.
     #[must_use]
-    pub fn limiter(mut self, limiter: impl RateLimiter<T> + 'static) -> Self {
+    pub fn rate_limiter(mut self, limiter: impl RateLimiter<T> + 'static) -> Self {
         self.limiter = Some(Box::new(limiter));
         self
     }
 
-    /// Keys of which the same is said here take turns with those of which something else is said: one namespace
-    /// with thousands of keys does not hold up one with a few.
+    /// Groups keys, and lets the groups of a priority take turns: a namespace with thousands of keys does not starve
+    /// one with a few. Off by default.
     #[must_use]
     pub fn fair_by<G: Hash>(mut self, group: impl Fn(&T) -> G + Send + Sync + 'static) -> Self {
-        // Two groups with the same hash would share their turns, and that is all.
+        // Groups whose hashes collide share their turns, which is harmless.
         let hasher = RandomState::new();
         self.group = Some(Box::new(move |key| hasher.hash_one(group(key))));
         self
     }
 
-    /// After how long of waiting a key counts as one of the next higher [priority](crate::Priority) that was added
-    /// just now; 10 seconds unless said.
+    /// Sets how long a key waits until it counts as one of the next higher [priority](crate::Priority); 10 seconds
+    /// by default.
     #[must_use]
     pub fn aging(mut self, aging: Duration) -> Self {
         self.aging = aging;
         self
     }
 
-    /// Counts, under the names that client-go has for it and with this name as their label.
+    /// Registers client-go's work queue metrics, with `name` as their label.
     ///
     /// # Errors
-    /// If one of the names means something else in this registry.
+    /// Fails if one of the metric names is registered with another meaning.
     pub fn metrics(mut self, registry: &Registry, name: &str) -> Result<Self, RegisterError> {
         self.metrics = Some((Metrics::new(registry, name)?, registry.clone()));
         Ok(self)
     }
 
-    /// The queue.
+    /// Creates the queue.
     pub fn build(self) -> WorkQueue<T> {
         let (metrics, registry) = self.metrics.unzip();
         let ready = Ready::new(self.group.is_some(), self.aging);
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(ready, metrics)),
-            turns: Turns::default(),
             hasher: DefaultHashBuilder::default(),
             group: self.group,
-            limiter: self.limiter.unwrap_or_else(|| Box::new(limit::standard())),
+            limiter: self.limiter.unwrap_or_else(|| Box::new(limit::default_controller_rate_limiter())),
         });
         if let Some(registry) = registry {
             let queue = Arc::downgrade(&shared);
             registry.before_render(move || {
-                let Some(queue) = queue.upgrade() else { return false };
-                let state = queue.state.lock();
-                if let Some(metrics) = state.metrics() {
-                    metrics.refresh(state.running());
-                }
-                true
+                let queue = queue.upgrade();
+                queue.inspect(|queue| queue.state.lock().refresh_metrics()).is_some()
             });
         }
         WorkQueue { shared }
@@ -108,7 +101,7 @@ impl<T: Key> Builder<T> {
 
 impl<T> Default for Builder<T> {
     fn default() -> Self {
-        Self { limiter: None, group: None, aging: AGING, metrics: None }
+        Self { limiter: None, group: None, aging: DEFAULT_AGING, metrics: None }
     }
 }
 

@@ -1,16 +1,15 @@
-//! Drain: whoever waits for all work to be done.
+//! Drain: the future of [`WorkQueue::shut_down_with_drain`].
 
 use std::fmt;
 use std::future::Future;
-
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::waiters::Ticket;
 use crate::{Key, WorkQueue};
 
-/// The end of all work; see [`WorkQueue::drain`].
-#[must_use = "the queue is shut down at once, and nobody waits for it before this is awaited"]
+/// Completes when all keys are done; see [`WorkQueue::shut_down_with_drain`].
+#[must_use = "the queue is shut down already, but nothing waits for the workers until this is awaited"]
 pub struct Drain<'a, T: Key> {
     queue: &'a WorkQueue<T>,
     ticket: Option<Ticket>,
@@ -27,9 +26,10 @@ impl<T: Key> Future for Drain<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        match this.queue.shared.state.lock().drained(&mut this.ticket, context.waker()) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        if this.queue.shared.state.lock().drained(&mut this.ticket, context.waker()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Get: a worker who waits for something to do.
+//! Get: the future of [`WorkQueue::get`].
 
 use std::fmt;
 use std::future::Future;
@@ -7,18 +7,18 @@ use std::task::{Context, Poll, ready};
 
 use tokio::task::coop;
 
-use crate::after::After;
+use crate::deferred::Deferred;
 use crate::state::Taken;
 use crate::time::{Instant, Sleep, sleep_until};
 use crate::waiters::Ticket;
 use crate::{Item, Key, WorkQueue};
 
-/// The next item; see [`WorkQueue::get`].
-#[must_use = "nothing is taken before it is awaited"]
+/// Completes with the next key; see [`WorkQueue::get`].
+#[must_use = "a key is taken only when this is awaited"]
 pub struct Get<'a, T: Key> {
     queue: &'a WorkQueue<T>,
     ticket: Option<Ticket>,
-    /// Of the one who keeps the time for all.
+    /// Set while this is the timekeeper.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -27,17 +27,18 @@ impl<'a, T: Key> Get<'a, T> {
         Self { queue, ticket: None, timer: None }
     }
 
-    /// Whether the time has come already.
-    fn is_due(&mut self, when: Instant, context: &mut Context<'_>) -> bool {
-        let timer = match &mut self.timer {
-            Some(timer) => {
-                if timer.deadline() != when {
-                    timer.as_mut().reset(when);
-                }
-                timer
-            }
-            None => self.timer.insert(Box::pin(sleep_until(when))),
-        };
+    fn take(&mut self, context: &Context<'_>) -> Taken<T> {
+        let mut deferred = Deferred::default();
+        let mut state = self.queue.shared.lock();
+        state.take(&mut self.ticket, context.waker(), &mut deferred)
+    }
+
+    /// Sets the timer, and returns whether it has fired already.
+    fn is_due(&mut self, at: Instant, context: &mut Context<'_>) -> bool {
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
+        if timer.deadline() != at {
+            timer.as_mut().reset(at);
+        }
         timer.as_mut().poll(context).is_ready()
     }
 }
@@ -47,37 +48,30 @@ impl<T: Key> Future for Get<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // A worker that always finds something lets others run now and then.
+        // A worker that never waits still yields to other tasks.
         let budget = ready!(coop::poll_proceed(context));
-        loop {
-            let mut key = None;
-            let taken = this.queue.shared.take(&mut this.ticket, context.waker(), &mut key);
-            match taken {
-                Taken::Key(at) => {
-                    budget.made_progress();
-                    return Poll::Ready(Some(Item::new(this.queue.clone(), key, at)));
-                }
-                Taken::Ended => {
-                    budget.made_progress();
-                    return Poll::Ready(None);
-                }
-                Taken::Wait(Some(when)) if this.is_due(when, context) => {}
+        let item = loop {
+            match this.take(context) {
+                Taken::Key(key, slot) => break Some(Item::new(this.queue.clone(), key, slot)),
+                Taken::ShutDown => break None,
+                Taken::Wait(Some(at)) if this.is_due(at, context) => {}
                 Taken::Wait(Some(_)) => return Poll::Pending,
                 Taken::Wait(None) => {
                     this.timer = None;
                     return Poll::Pending;
                 }
             }
-        }
+        };
+        budget.made_progress();
+        Poll::Ready(item)
     }
 }
 
-/// Whoever waits no more lets the next have what he was woken for (Q3).
 impl<T: Key> Drop for Get<'_, T> {
     fn drop(&mut self) {
         if self.ticket.is_some() {
-            let mut after = After::default();
-            self.queue.shared.state.lock().leave(&mut self.ticket, &mut after);
+            let mut deferred = Deferred::default();
+            self.queue.shared.state.lock().leave(&mut self.ticket, &mut deferred);
         }
     }
 }

@@ -1,49 +1,48 @@
-//! Item: a key that a worker has.
+//! Item: a key that a worker holds.
 
 use std::fmt;
-
 use std::ops::Deref;
 use std::time::Duration;
 
-use crate::after::After;
-use crate::turns::Side;
+use crate::deferred::Deferred;
 use crate::{Key, WorkQueue};
 
-/// A key to work on. Nobody else has it before this is dropped, however that comes about (Q1).
+/// A key to process. No other worker receives it until this is dropped, also by a panic (`workqueue.Q1`): dropping it
+/// is client-go's `Done`.
 pub struct Item<T: Key> {
     queue: WorkQueue<T>,
-    /// There until it is dropped.
+    /// `None` only while this is dropped.
     key: Option<T>,
-    at: usize,
+    slot: usize,
 }
 
 impl<T: Key> Item<T> {
-    pub(crate) fn new(queue: WorkQueue<T>, key: Option<T>, at: usize) -> Self {
-        Self { queue, key, at }
+    pub(crate) fn new(queue: WorkQueue<T>, key: T, slot: usize) -> Self {
+        Self { queue, key: Some(key), slot }
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> &T {
-        self.key.as_ref().expect("it is there until this is dropped")
+        self.key.as_ref().expect("the key is there until the item is dropped")
     }
 
-    /// How often it has failed.
-    pub fn failures(&self) -> u32 {
-        self.queue.failures(self.key())
+    /// Returns how many times the key has failed since it was last forgotten.
+    pub fn num_requeues(&self) -> u32 {
+        self.queue.num_requeues(self.key())
     }
 
-    /// It has worked: done, and its failures are forgotten.
+    /// Marks the key as done and forgets its failures.
     pub fn forget(self) {
         self.queue.forget(self.key());
     }
 
-    /// It has failed: done, and [again](WorkQueue::add_limited) after a while.
+    /// Marks the key as done and [adds it again](WorkQueue::add_rate_limited) after the rate limiter's delay.
     pub fn retry(self) {
-        self.queue.add_limited(self.key().clone());
+        self.queue.add_rate_limited(self.key().clone());
     }
 
-    /// It has worked: done, its failures are forgotten, and it is wanted again after so long.
-    pub fn again_after(self, delay: Duration) {
+    /// Marks the key as done, forgets its failures and adds it again after a delay.
+    pub fn requeue_after(self, delay: Duration) {
         self.queue.forget(self.key());
         self.queue.add_after(self.key().clone(), delay);
     }
@@ -59,10 +58,9 @@ impl<T: Key> Deref for Item<T> {
 
 impl<T: Key> Drop for Item<T> {
     fn drop(&mut self) {
-        let mut after = After::default();
-        let shared = &self.queue.shared;
-        let mut state = shared.lock(Side::Take);
-        state.finish(self.at, &mut self.key, shared.turns.is_contended(), &mut after);
+        let mut deferred = Deferred::default();
+        let mut state = self.queue.shared.lock();
+        state.finish(self.slot, self.key.take(), &mut deferred);
     }
 }
 

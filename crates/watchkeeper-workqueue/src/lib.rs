@@ -1,19 +1,20 @@
-//! Work queue: keys that want to be worked on, handed out so that nothing is done twice at once and nothing is
-//! forgotten.
+//! Work queue: keys to process, each by one worker at a time.
 //!
-//! From: whoever learns that something about a key has changed: a handler, a timer, a worker that failed.
-//! To:   workers, who [get](WorkQueue::get) an [`Item`] and are done with it when they drop it.
+//! Input: whoever learns that something about a key has changed: an event handler, a timer, a worker that failed.
+//! Output: workers, which [get](WorkQueue::get) an [`Item`] and drop it when they are done.
 //!
-//! - Q1: no key is with two workers at once.
-//! - Q2: a key that is added while it waits is handed out once; one that is added while it is worked on is handed
-//!   out once more, when its worker is done.
-//! - Q3: a key that was added is handed out, unless the queue was shut down before. Who stops waiting for an item
-//!   half-way takes none with him.
-//! - Q4: of several delays of a key the earliest counts.
-//! - Q5: of two keys of the same [priority](Priority), the one that was added first is handed out first; with
-//!   [fairness](Builder::fair_by), groups take turns and this holds within a group.
+//! Invariants:
+//! - `workqueue.Q1`: no two workers hold the same key.
+//! - `workqueue.Q2`: a key that is added while it is queued is handed out once; one that is added while it is
+//!   processed is handed out once more, after its worker is done.
+//! - `workqueue.Q3`: a key that was added is handed out, unless the queue was shut down before. Dropping a [`Get`]
+//!   loses neither a key nor a wake-up.
+//! - `workqueue.Q4`: of several delays of a key the earliest deadline wins.
+//! - `workqueue.Q5`: keys of one [priority](Priority) are handed out in the order in which they were added; with
+//!   [fairness](Builder::fair_by), groups take turns, and this holds within a group.
+//! - `workqueue.Q6`: no waker is woken, no key is cloned or dropped and nothing is awaited while the lock is held.
 //!
-//! The queue has no task of its own: a worker that waits keeps the time for all of them.
+//! The queue has no task of its own: one of the waiting workers sleeps until the first deadline, for all of them.
 //!
 //! ```
 //! use watchkeeper_workqueue::WorkQueue;
@@ -23,14 +24,14 @@
 //! let queue = WorkQueue::new();
 //! queue.add("shop/web");
 //! queue.add("shop/db");
-//! queue.add("shop/web"); // waits already
-//! queue.shut_down(); // nothing is taken any more; what waits is still handed out
+//! queue.add("shop/web"); // already queued
+//! queue.shut_down(); // refuses new keys; workers still receive the queued ones
 //!
 //! let mut seen = Vec::new();
 //! while let Some(item) = queue.get().await {
 //!     match reconcile(&item) {
-//!         Ok(()) => item.forget(), // the next failure is its first
-//!         Err(_) => item.retry(),  // after a while that grows with each failure
+//!         Ok(()) => item.forget(), // resets the backoff of this key
+//!         Err(_) => item.retry(),  // adds it again after a delay that grows with each failure
 //!     }
 //!     # seen.push(1);
 //! }
@@ -40,34 +41,25 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-mod after;
 mod builder;
-mod clock;
+mod deferred;
 mod drain;
 mod get;
 mod item;
-mod key;
 pub mod limit;
-mod list;
 mod lock;
 mod metrics;
-mod node;
-mod nodes;
-mod places;
 mod priority;
 mod queue;
 mod ready;
-mod resting;
 mod state;
 mod time;
-mod turns;
 mod waiters;
 
 pub use builder::Builder;
 pub use drain::Drain;
 pub use get::Get;
 pub use item::Item;
-pub use key::Key;
 pub use limit::RateLimiter;
-pub use priority::Priority;
-pub use queue::WorkQueue;
+pub use priority::{AddOpts, Priority};
+pub use queue::{Key, WorkQueue};

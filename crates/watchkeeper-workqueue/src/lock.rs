@@ -1,3 +1,3 @@
-//! Lock: the one that the queue uses. Tests that go through interleavings put another in its place.
+//! The lock of the queue; the interleaving tests replace this file.
 
 pub(crate) use parking_lot::{Mutex, MutexGuard as Held};

@@ -1,30 +1,46 @@
-//! Priority: what goes first.
+//! Priorities, and other options of adding a key.
 
-/// How urgent it is to work on a key.
+use std::time::Duration;
+
+/// Order in which keys are handed out.
 ///
-/// A key of a lower priority is not left waiting for ever: after it has waited for the
-/// [aging time](crate::Builder::aging), it counts as one of the next higher priority that was added just now.
+/// Lower priorities do not starve: a key that has waited for the [aging time](crate::Builder::aging) counts as one of
+/// the next higher priority that was added just now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// Nobody waits for it: an object of the first list, a resync.
+    /// Background work: an object of the initial list, a resync.
     Low,
-    /// Something has changed.
+    /// A change.
     #[default]
     Normal,
-    /// Somebody waits for it.
+    /// Work that somebody waits for.
     High,
 }
 
 impl Priority {
-    /// From the one that goes first.
-    pub(crate) const ALL: [Self; 3] = [Self::High, Self::Normal, Self::Low];
+    pub(crate) const ALL: [Self; 3] = [Self::Low, Self::Normal, Self::High];
+}
 
-    /// For how many aging times a key of the highest priority goes before one of this.
-    pub(crate) fn steps(self) -> u32 {
-        match self {
-            Self::High => 0,
-            Self::Normal => 1,
-            Self::Low => 2,
-        }
+/// Options of [`WorkQueue::add_with_opts`](crate::WorkQueue::add_with_opts), as in controller-runtime's priority
+/// queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AddOpts {
+    /// [`Priority::Normal`] by default.
+    pub priority: Priority,
+    /// Delay after which the key is added; none by default.
+    pub after: Option<Duration>,
+}
+
+impl AddOpts {
+    /// Sets the priority.
+    pub fn priority(priority: Priority) -> Self {
+        Self { priority, after: None }
+    }
+
+    /// Sets the delay.
+    #[must_use]
+    pub fn after(self, delay: Duration) -> Self {
+        Self { after: Some(delay), ..self }
     }
 }

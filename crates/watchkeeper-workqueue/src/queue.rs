@@ -1,169 +1,165 @@
-//! The queue.
+//! Queue: the public handle.
 
 use std::fmt;
-use std::hash::BuildHasher as _;
+use std::hash::{BuildHasher as _, Hash};
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::Duration;
 
 use hashbrown::DefaultHashBuilder;
 
-use crate::after::After;
+use crate::deferred::Deferred;
 use crate::limit::RateLimiter;
 use crate::lock::{Held, Mutex};
-use crate::node::Hashes;
-use crate::state::{State, Taken};
+use crate::state::{NewKey, State};
 use crate::time::Instant;
-use crate::turns::{Side, Turns};
-use crate::waiters::Ticket;
-use crate::{Builder, Drain, Get, Key, Priority};
+use crate::{AddOpts, Builder, Drain, Get};
 
-/// Keys that want to be worked on. Clones are the same queue. See the [crate] for what it promises.
+/// A key: `namespace/name`, a number, a tuple. Adding a key clones it, so it should be cheap to clone.
+pub trait Key: Hash + Eq + Clone + Send + 'static {}
+
+impl<T: Hash + Eq + Clone + Send + 'static> Key for T {}
+
+/// A queue of keys to process. Clones are handles to the same queue. See the [crate] for its guarantees.
 pub struct WorkQueue<T> {
     pub(crate) shared: Arc<Shared<T>>,
 }
 
-/// Apart from the count of those who hold it, which workers change all the time.
-#[repr(align(128))]
 pub(crate) struct Shared<T> {
     pub(crate) state: Mutex<State<T>>,
-    pub(crate) turns: Turns,
     pub(crate) hasher: DefaultHashBuilder,
     pub(crate) group: Option<Group<T>>,
     pub(crate) limiter: Box<dyn RateLimiter<T>>,
 }
 
-impl<T: Key> Shared<T> {
-    /// The lock, in turns with those on the other side.
-    pub(crate) fn lock(&self, side: Side) -> Held<'_, State<T>> {
-        self.state.try_lock().unwrap_or_else(|| self.turns.stand_back(&self.state, side))
-    }
+/// Returns the hash of a key's fairness group.
+pub(crate) type Group<T> = Box<dyn Fn(&T) -> u64 + Send + Sync>;
 
-    /// What there is for a getter.
-    pub(crate) fn take(&self, ticket: &mut Option<Ticket>, waker: &Waker, key: &mut Option<T>) -> Taken {
-        let mut after = After::default();
-        let mut state = self.lock(Side::Take);
-        let taken = state.take(ticket, waker, key, &mut after);
-        self.turns.note(state.waiting());
-        if matches!(taken, Taken::Wait(_)) {
-            self.turns.calm_down();
+/// Replaces a delay that no clock can represent: 30 years.
+const LONGEST_DELAY: Duration = Duration::from_secs(86_400 * 365 * 30);
+
+/// Spins before each further attempt to take the lock: 2, 4 and 8 microseconds.
+const BACKOFF: [u32; 3] = [100, 200, 400];
+
+impl<T> Shared<T> {
+    /// Locks the state. Producers and workers on two cores take the lock in turns, and moving the state between their
+    /// caches costs more than using it. So a thread that finds it locked first spins without touching it, which lets the
+    /// other handle several keys (decision 23).
+    pub(crate) fn lock(&self) -> Held<'_, State<T>> {
+        for spins in BACKOFF {
+            if let Some(state) = self.state.try_lock() {
+                return state;
+            }
+            for _ in 0..spins {
+                std::hint::spin_loop();
+            }
         }
-        taken
+        self.state.lock()
     }
 }
 
-/// Whose turn a key waits for.
-pub(crate) type Group<T> = Box<dyn Fn(&T) -> u64 + Send + Sync>;
-
 impl<T: Key> WorkQueue<T> {
-    /// Without metrics and fairness, and with [client-go's limits](crate::limit::standard) for retries.
+    /// Creates a queue without metrics and fairness, with [client-go's rate
+    /// limiter](crate::limit::default_controller_rate_limiter).
     pub fn new() -> Self {
         Self::builder().build()
     }
 
-    /// With all that one likes.
+    /// Returns a builder for a queue with other settings.
     pub fn builder() -> Builder<T> {
         Builder::default()
     }
 
-    /// There is something to do about a key. Once the queue is shut down nothing happens.
+    /// Adds a key, unless the queue is shut down.
     pub fn add(&self, key: T) {
-        self.add_as(key, Priority::default());
+        self.add_with_opts(key, AddOpts::default());
     }
 
-    /// There is something to do about a key, and it is so urgent. One that waits already is as urgent as the most
-    /// urgent that was said of it.
-    pub fn add_as(&self, key: T, priority: Priority) {
-        let hashes = self.hashes(&key);
-        let mut after = After::default();
-        let mut state = self.shared.lock(Side::Add);
-        state.add(key, hashes, priority, &mut after);
-        self.shared.turns.note(state.waiting());
-    }
-
-    /// There will be something to do about a key. Of several delays the earliest counts (Q4); that it is added
-    /// meanwhile does not change them.
+    /// Adds a key after a delay. If the key is already delayed, the earlier deadline wins (`workqueue.Q4`); adding it
+    /// in the meantime does not cancel the delay.
     pub fn add_after(&self, key: T, delay: Duration) {
-        self.add_after_as(key, delay, Priority::default());
+        self.add_with_opts(key, AddOpts::default().after(delay));
     }
 
-    /// There will be something to do about a key, and it will be so urgent.
-    pub fn add_after_as(&self, key: T, delay: Duration, priority: Priority) {
-        let hashes = self.hashes(&key);
-        let now = Instant::now();
-        // A time that no clock will show is far enough.
-        let when = now.checked_add(delay).unwrap_or_else(|| now + FAR);
-        let mut after = After::default();
-        self.shared.lock(Side::Add).add_at(key, hashes, when, priority, &mut after);
+    /// Adds a key with a priority, a delay or both. The priority of a key that is already queued can rise, but not
+    /// fall.
+    pub fn add_with_opts(&self, key: T, opts: AddOpts) {
+        let key = self.new_key(key);
+        let deadline = opts.after.map(|delay| {
+            let now = Instant::now();
+            now.checked_add(delay).unwrap_or_else(|| now + LONGEST_DELAY)
+        });
+        let mut deferred = Deferred::default();
+        let mut state = self.shared.lock();
+        match deadline {
+            None => state.add(key, opts.priority, &mut deferred),
+            Some(at) => state.add_at(key, at, opts.priority, &mut deferred),
+        }
     }
 
-    /// It has failed: there will be something to do about it after as long as the [limiter](Builder::limiter) says.
-    pub fn add_limited(&self, key: T) {
+    /// Adds a key that has failed, after the delay of the [rate limiter](Builder::rate_limiter).
+    pub fn add_rate_limited(&self, key: T) {
         let delay = self.shared.limiter.when(&key);
         self.add_after(key, delay);
     }
 
-    /// The limiter forgets the failures of a key.
+    /// Makes the rate limiter forget the failures of a key.
     pub fn forget(&self, key: &T) {
         self.shared.limiter.forget(key);
     }
 
-    /// How often a key was [added after a failure](Self::add_limited) since it was [forgotten](Self::forget).
-    pub fn failures(&self, key: &T) -> u32 {
-        self.shared.limiter.failures(key)
+    /// Returns how many times a key was [added after a failure](Self::add_rate_limited) since it was last
+    /// [forgotten](Self::forget).
+    pub fn num_requeues(&self, key: &T) -> u32 {
+        self.shared.limiter.num_requeues(key)
     }
 
-    /// The next key to work on; `None` once the queue is shut down and empty. Dropped half-way, nothing is lost.
+    /// Waits for the next key; `None` once the queue is shut down and empty. Dropping the future loses no key.
     pub fn get(&self) -> Get<'_, T> {
         Get::new(self)
     }
 
-    /// How many wait to be handed out: not those that are delayed or worked on.
+    /// Returns the number of keys that are ready, without those that are delayed or being processed.
     pub fn len(&self) -> usize {
         self.shared.state.lock().len()
     }
 
-    /// Whether none waits to be handed out.
+    /// Returns whether no key is ready.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes no more keys, and drops those that are delayed. Those that wait are still handed out, and then nobody
-    /// gets anything any more. Whoever [drains](Self::drain) waits no longer.
+    /// Refuses new keys and drops delayed ones. Workers still receive what is ready, and then `None`. Ends a
+    /// [drain](Self::shut_down_with_drain).
     pub fn shut_down(&self) {
-        let mut after = After::default();
-        self.shared.state.lock().close(false, &mut after);
+        let mut deferred = Deferred::default();
+        self.shared.state.lock().close(false, &mut deferred);
     }
 
-    /// Takes no more keys, and hands out none: what waits is forgotten. What is worked on can be finished.
-    pub fn abandon(&self) {
-        let mut after = After::default();
-        self.shared.state.lock().abandon(&mut after);
+    /// Shuts down and drops the keys that are ready. Workers can finish what they hold.
+    pub fn shut_down_now(&self) {
+        let mut deferred = Deferred::default();
+        self.shared.state.lock().abandon(&mut deferred);
     }
 
-    /// Takes no more keys, as [`shut_down`](Self::shut_down), and returns when all that waited is worked on and
-    /// done. The workers have to go on for that. Dropped half-way, the queue stays shut down.
-    pub fn drain(&self) -> Drain<'_, T> {
-        {
-            let mut after = After::default();
-            self.shared.state.lock().close(true, &mut after);
-        }
+    /// [Shuts down](Self::shut_down) at once, and waits until every key is processed, which needs the workers to go
+    /// on. If the future is dropped, the queue stays shut down.
+    pub fn shut_down_with_drain(&self) -> Drain<'_, T> {
+        let mut deferred = Deferred::default();
+        self.shared.state.lock().close(true, &mut deferred);
         Drain::new(self)
     }
 
-    /// Whether no more keys are taken.
+    /// Returns whether new keys are refused.
     pub fn is_shut_down(&self) -> bool {
         !self.shared.state.lock().is_open()
     }
 
-    fn hashes(&self, key: &T) -> Hashes {
-        let group = self.shared.group.as_ref().map_or(0, |group| group(key));
-        Hashes { key: self.shared.hasher.hash_one(key) as u32, group }
+    fn new_key(&self, key: T) -> NewKey<T> {
+        let group = self.shared.group.as_ref().map_or(0, |group| group(&key));
+        let hash = self.shared.hasher.hash_one(&key);
+        NewKey { copy: key.clone(), key, hash, group }
     }
 }
-
-/// Longer than anybody waits.
-const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 
 impl<T: Key> Default for WorkQueue<T> {
     fn default() -> Self {

@@ -1,46 +1,58 @@
-//! Ready: the keys that wait, in the order in which they are handed out.
+//! Ready keys, in the order in which workers receive them.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use crate::Priority;
-use crate::list::List;
-use crate::nodes::Nodes;
+use slab::Slab;
 
-/// A row for each priority.
+use crate::Priority;
+use crate::state::{Entry, Stage, Time, nanos};
+
+/// One lane per priority.
 ///
-/// Within a row times only grow, so that the next key is the first of one of the rows: the one that would be the
-/// oldest if it had been added later by an aging time for each step of its priority.
+/// A key that is promoted while it waits is pushed to its new lane and stays in the old one, where `pop` skips it:
+/// its entry no longer has the position it was queued with.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    rows: [Row; 3],
-    /// How much later than it was added a key counts, by its priority.
-    handicaps: [Duration; 3],
+    lanes: [Lane; 3],
+    /// By priority: a key counts as added this much later than it was.
+    handicaps: [Time; 3],
     len: usize,
+    pushed: u64,
+}
+
+/// Where a ready key is queued. The number is never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) priority: Priority,
+    number: u64,
 }
 
 #[derive(Debug)]
-enum Row {
-    /// First come, first served.
-    Plain(List),
-    /// The groups take turns.
+enum Lane {
+    Fifo(Fifo),
+    /// Groups take turns.
     Fair {
-        /// Every group that has a turn, also one that has become empty meanwhile.
-        groups: HashMap<u64, List>,
+        groups: HashMap<u64, Fifo>,
         /// Each group of `groups` once.
         turns: VecDeque<u64>,
     },
 }
 
+/// Slots of entries, and the numbers of the positions they were queued with.
+type Fifo = VecDeque<(usize, u64)>;
+
 impl Ready {
     pub(crate) fn new(is_fair: bool, aging: Duration) -> Self {
-        let row = || match is_fair {
-            false => Row::Plain(List::default()),
-            true => Row::Fair { groups: HashMap::new(), turns: VecDeque::new() },
+        let lane = |_| {
+            if is_fair {
+                Lane::Fair { groups: HashMap::new(), turns: VecDeque::new() }
+            } else {
+                Lane::Fifo(VecDeque::new())
+            }
         };
-        let handicap = |priority: Priority| aging.saturating_mul(priority.steps());
-        let handicaps = [Priority::Low, Priority::Normal, Priority::High].map(handicap);
-        Self { rows: [row(), row(), row()], handicaps, len: 0 }
+        let handicap = |priority: Priority| nanos(aging.saturating_mul(2 - priority as u32));
+        Self { lanes: Priority::ALL.map(lane), handicaps: Priority::ALL.map(handicap), len: 0, pushed: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -51,66 +63,52 @@ impl Ready {
         self.len == 0
     }
 
-    /// Adds a node to those of a priority.
-    pub(crate) fn push<T>(&mut self, nodes: &mut Nodes<T>, at: usize, priority: Priority) {
+    /// Queues a key that is not ready yet.
+    pub(crate) fn push(&mut self, slot: usize, group: u64, priority: Priority) -> Position {
         self.len += 1;
-        match self.row(priority) {
-            Row::Plain(list) => list.push(nodes, at),
-            Row::Fair { groups, turns } => {
-                let group = nodes[at].group;
-                let list = groups.entry(group).or_insert_with(|| {
-                    turns.push_back(group);
-                    List::default()
-                });
-                list.push(nodes, at);
-            }
-        }
+        self.promote(slot, group, priority)
     }
 
-    /// Takes out a node of a priority.
-    pub(crate) fn remove<T>(&mut self, nodes: &mut Nodes<T>, at: usize, priority: Priority) {
+    /// Queues a ready key again, at the end of a higher lane.
+    pub(crate) fn promote(&mut self, slot: usize, group: u64, priority: Priority) -> Position {
+        self.pushed += 1;
+        let fifo = match &mut self.lanes[priority as usize] {
+            Lane::Fifo(fifo) => fifo,
+            Lane::Fair { groups, turns } => groups.entry(group).or_insert_with(|| {
+                turns.push_back(group);
+                VecDeque::new()
+            }),
+        };
+        fifo.push_back((slot, self.pushed));
+        Position { priority, number: self.pushed }
+    }
+
+    /// Removes the next key: of the first keys of the lanes, the one that counts as added first.
+    pub(crate) fn pop<T>(&mut self, entries: &Slab<Entry<T>>) -> Option<usize> {
+        let mut next: Option<(Time, usize, usize)> = None;
+        for (lane, handicap) in self.handicaps.iter().enumerate().rev() {
+            let Some(slot) = self.lanes[lane].front(entries) else { continue };
+            let added = entries[slot].added.saturating_add(*handicap);
+            if next.is_none_or(|(earliest, ..)| added < earliest) {
+                next = Some((added, lane, slot));
+            }
+        }
+        let (_, lane, slot) = next?;
+        self.lanes[lane].pop_front();
         self.len -= 1;
-        match self.row(priority) {
-            Row::Plain(list) => list.remove(nodes, at),
-            Row::Fair { groups, .. } => {
-                // Empty, it keeps its turn until that comes.
-                if let Some(list) = groups.get_mut(&nodes[at].group) {
-                    list.remove(nodes, at);
-                }
-            }
-        }
-    }
-
-    /// Takes out the one that is next.
-    pub(crate) fn pop<T>(&mut self, nodes: &mut Nodes<T>) -> Option<usize> {
-        let mut next: Option<(Priority, usize)> = None;
-        for priority in Priority::ALL {
-            let Some(at) = self.row(priority).first() else { continue };
-            let counts_from = |priority, at: usize| nodes[at].added.after(self.handicaps[priority as usize]);
-            if next.is_none_or(|(other, first)| counts_from(priority, at) < counts_from(other, first)) {
-                next = Some((priority, at));
-            }
-        }
-        let (priority, at) = next?;
-        self.len -= 1;
-        self.row(priority).take(nodes, at);
-        Some(at)
-    }
-
-    fn row(&mut self, priority: Priority) -> &mut Row {
-        &mut self.rows[priority as usize]
+        Some(slot)
     }
 }
 
-impl Row {
-    /// The one that is next in this row.
-    fn first(&mut self) -> Option<usize> {
+impl Lane {
+    /// Returns the next key, after removing keys that were promoted and groups that are empty.
+    fn front<T>(&mut self, entries: &Slab<Entry<T>>) -> Option<usize> {
         match self {
-            Self::Plain(list) => list.first(),
+            Self::Fifo(fifo) => front(fifo, entries),
             Self::Fair { groups, turns } => loop {
                 let group = turns.front()?;
-                if let Some(first) = groups.get(group).and_then(List::first) {
-                    return Some(first);
+                if let Some(slot) = groups.get_mut(group).and_then(|fifo| front(fifo, entries)) {
+                    return Some(slot);
                 }
                 groups.remove(group);
                 turns.pop_front();
@@ -118,15 +116,15 @@ impl Row {
         }
     }
 
-    /// Takes out the one that is next, and ends its group's turn.
-    fn take<T>(&mut self, nodes: &mut Nodes<T>, at: usize) {
+    /// Removes the key that [`front`](Self::front) has returned, and ends its group's turn.
+    fn pop_front(&mut self) {
         match self {
-            Self::Plain(list) => list.remove(nodes, at),
+            Self::Fifo(fifo) => _ = fifo.pop_front(),
             Self::Fair { groups, turns } => {
                 let Some(group) = turns.pop_front() else { return };
-                let Some(list) = groups.get_mut(&group) else { return };
-                list.remove(nodes, at);
-                if list.is_empty() {
+                let Some(fifo) = groups.get_mut(&group) else { return };
+                fifo.pop_front();
+                if fifo.is_empty() {
                     groups.remove(&group);
                 } else {
                     turns.push_back(group);
@@ -134,4 +132,15 @@ impl Row {
             }
         }
     }
+}
+
+fn front<T>(fifo: &mut Fifo, entries: &Slab<Entry<T>>) -> Option<usize> {
+    while let Some(&(slot, number)) = fifo.front() {
+        let stage = entries.get(slot).map(|entry| entry.stage);
+        if matches!(stage, Some(Stage::Ready(position)) if position.number == number) {
+            return Some(slot);
+        }
+        fifo.pop_front();
+    }
+    None
 }

@@ -1,47 +1,89 @@
-//! State: all of a queue, behind its lock.
+//! State: everything behind the lock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::after::After;
-use crate::clock::Clock;
-use crate::list::List;
+use hashbrown::HashTable;
+use hashbrown::hash_table;
+use slab::Slab;
+
+use crate::deferred::Deferred;
 use crate::metrics::Metrics;
-use crate::node::{Delayed, Due, Hashes, Place};
-use crate::nodes::Nodes;
-use crate::places::Places;
-use crate::ready::Ready;
-use crate::resting::Resting;
+use crate::ready::{Position, Ready};
 use crate::time::Instant;
 use crate::waiters::{Ticket, Waiters};
 use crate::{Key, Priority};
 
-/// The rules of the queue. Nothing in here waits, wakes or drops a key: that comes [after](After) the lock is released.
+/// The rules of the queue. Nothing here waits, wakes or drops a key: that is [`Deferred`].
 #[derive(Debug)]
 pub(crate) struct State<T> {
-    nodes: Nodes<T>,
-    /// Of the nodes, by their keys; of none once nothing is taken any more, when nobody looks for one.
-    by_key: Places,
+    /// Every key that is ready, processing or delayed.
+    entries: Slab<Entry<T>>,
+    /// The slots of `entries`, by hash of the key.
+    slots: HashTable<usize>,
     ready: Ready,
-    /// With a worker, from the one who has been longest.
-    processing: List,
-    /// How many of those are to be queued again (Q2).
+    /// Slots of the keys that workers hold.
+    processing: Vec<usize>,
+    /// How many of those become ready again when their worker is done (`workqueue.Q2`).
     again: usize,
-    resting: Resting,
-    delayed: BTreeMap<Due, usize>,
-    /// How many delays there have been.
-    delays: u64,
+    /// Slots by deadline, then in the order of insertion.
+    delayed: BTreeMap<Deadline, usize>,
+    /// Deadlines and priorities by slot.
+    delays: HashMap<usize, (Deadline, Priority)>,
+    last_delay: u64,
     phase: Phase,
     getters: Waiters,
-    /// The getter who wakes up when the first delay has passed.
-    keeper: Option<Ticket>,
+    /// The waiting getter that wakes up at the first deadline.
+    timekeeper: Option<Ticket>,
     drainers: Waiters,
-    clock: Clock,
+    /// Whether time matters: with one priority and no metrics the clock is never read.
+    is_timed: bool,
+    created: Instant,
     metrics: Option<Metrics>,
 }
 
-/// Whether more is taken.
+/// A key that is added, with all that is computed from it before the lock is taken.
+#[derive(Debug)]
+pub(crate) struct NewKey<T> {
+    pub(crate) key: T,
+    /// For the worker.
+    pub(crate) copy: T,
+    pub(crate) hash: u64,
+    /// Hash of the fairness group; 0 without fairness.
+    pub(crate) group: u64,
+}
+
+/// What the queue knows of a key.
+#[derive(Debug)]
+pub(crate) struct Entry<T> {
+    key: T,
+    /// `None` while a worker has it.
+    copy: Option<T>,
+    hash: u64,
+    group: u64,
+    /// When the key was added first since a worker last received it.
+    pub(crate) added: Time,
+    /// When a worker received it.
+    begun: Time,
+    pub(crate) stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stage {
+    /// At most delayed.
+    Idle,
+    Ready(Position),
+    /// With a worker; if set, it becomes ready with this priority when that is done (`workqueue.Q2`).
+    Processing(Option<Priority>),
+}
+
+/// Nanoseconds since the queue was created.
+pub(crate) type Time = u64;
+
+/// When a key is added, and the number of the delay.
+type Deadline = (Instant, u64);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Open,
@@ -49,215 +91,196 @@ enum Phase {
     Closed,
 }
 
-/// What a getter gets.
+/// The result of [`State::take`].
 #[derive(Debug)]
-pub(crate) enum Taken {
-    /// A key; the place of its node.
-    Key(usize),
-    /// Nothing more, ever.
-    Ended,
-    /// Nothing yet. Whoever has a time here looks again then.
+pub(crate) enum Taken<T> {
+    /// A key, and the slot to [finish](State::finish).
+    Key(T, usize),
+    /// The queue is shut down and empty.
+    ShutDown,
+    /// Nothing yet; a getter that receives an instant has to ask again then.
     Wait(Option<Instant>),
 }
 
 impl<T: Key> State<T> {
     pub(crate) fn new(ready: Ready, metrics: Option<Metrics>) -> Self {
         Self {
-            nodes: Nodes::default(),
-            by_key: Places::default(),
+            entries: Slab::new(),
+            slots: HashTable::new(),
             ready,
-            processing: List::default(),
+            processing: Vec::new(),
             again: 0,
-            resting: Resting::default(),
             delayed: BTreeMap::new(),
-            delays: 0,
+            delays: HashMap::new(),
+            last_delay: 0,
             phase: Phase::Open,
             getters: Waiters::default(),
-            keeper: None,
+            timekeeper: None,
             drainers: Waiters::default(),
-            clock: Clock::new(metrics.is_some()),
+            is_timed: metrics.is_some(),
+            created: Instant::now(),
             metrics,
         }
     }
 
-    /// Adds a key (Q2).
-    pub(crate) fn add(&mut self, key: T, hashes: Hashes, priority: Priority, after: &mut After<T>) {
-        if self.phase != Phase::Open {
-            after.key = Some(key);
+    /// Adds a key (`workqueue.Q2`).
+    pub(crate) fn add(&mut self, new: NewKey<T>, priority: Priority, deferred: &mut Deferred<T>) {
+        if !self.is_open() {
+            deferred.keys = (Some(new.key), Some(new.copy));
             return;
         }
-        self.clock.want(priority != Priority::default());
-        let at = self.node(key, hashes, after);
-        if self.enqueue(at, priority) {
-            after.next = self.getters.next();
+        let slot = self.insert(new, deferred);
+        if self.enqueue(slot, priority) {
+            deferred.waker = self.getters.next();
         }
     }
 
-    /// Adds a key later, unless it is added earlier by another delay (Q4).
+    /// Adds a key at an instant, or at the earlier one that it was delayed to before (`workqueue.Q4`).
     pub(crate) fn add_at(
         &mut self,
-        key: T,
-        hashes: Hashes,
-        when: Instant,
+        new: NewKey<T>,
+        at: Instant,
         priority: Priority,
-        after: &mut After<T>,
+        deferred: &mut Deferred<T>,
     ) {
-        let when = self.clock.moment(when);
-        if self.phase != Phase::Open {
-            after.key = Some(key);
+        if !self.is_open() {
+            deferred.keys = (Some(new.key), Some(new.copy));
             return;
         }
         if let Some(metrics) = &self.metrics {
             metrics.retried();
         }
-        let at = self.node(key, hashes, after);
-        self.delays += 1;
-        let mut delayed = Delayed { due: (when, self.delays), priority };
-        if let Some(known) = self.nodes[at].delayed {
-            delayed.priority = priority.max(known.priority);
-            if known.due.0 <= when {
-                delayed.due = known.due;
-            }
-            self.delayed.remove(&known.due);
+        let slot = self.insert(new, deferred);
+        self.last_delay += 1;
+        let (mut deadline, mut priority) = ((at, self.last_delay), priority);
+        if let Some((known, known_priority)) = self.delays.remove(&slot) {
+            self.delayed.remove(&known);
+            deadline = deadline.min(known);
+            priority = priority.max(known_priority);
         }
-        self.nodes[at].delayed = Some(delayed);
-        self.delayed.insert(delayed.due, at);
-        let is_first = self.delayed.first_key_value().is_some_and(|(due, _)| *due == delayed.due);
+        self.delays.insert(slot, (deadline, priority));
+        self.delayed.insert(deadline, slot);
+        let is_first = self.delayed.first_key_value().is_some_and(|(first, _)| *first == deadline);
         if is_first {
-            after.next = match self.keeper {
-                Some(keeper) => self.getters.of(keeper),
+            deferred.waker = match self.timekeeper {
+                Some(timekeeper) => self.getters.remove(timekeeper),
                 None => self.getters.next(),
             };
         }
     }
 
-    /// A getter asks. He waits, at his place in the row, if there is nothing.
+    /// Returns the next key, or registers the getter to be woken.
     pub(crate) fn take(
         &mut self,
         ticket: &mut Option<Ticket>,
         waker: &Waker,
-        key: &mut Option<T>,
-        after: &mut After<T>,
-    ) -> Taken {
-        self.undelay();
-        if let Some(at) = self.ready.pop(&mut self.nodes) {
-            self.begin(at, key);
-            self.leave(ticket, after);
-            return Taken::Key(at);
+        deferred: &mut Deferred<T>,
+    ) -> Taken<T> {
+        self.enqueue_due();
+        if let Some(slot) = self.ready.pop(&self.entries) {
+            let key = self.begin(slot);
+            self.leave(ticket, deferred);
+            return Taken::Key(key, slot);
         }
         if self.has_ended() {
-            self.leave(ticket, after);
-            return Taken::Ended;
+            self.leave(ticket, deferred);
+            return Taken::ShutDown;
         }
         let ticket = self.getters.wait(ticket, waker);
-        let is_keeper = self.keeper.is_none_or(|keeper| keeper == ticket);
-        let until =
-            self.delayed.first_key_value().filter(|_| is_keeper).map(|(due, _)| self.clock.instant(due.0));
-        if is_keeper {
-            self.keeper = until.map(|_| ticket);
+        let mut until = None;
+        if self.timekeeper.is_none_or(|timekeeper| timekeeper == ticket) {
+            until = self.delayed.first_key_value().map(|((at, _), _)| *at);
+            self.timekeeper = until.map(|_| ticket);
         }
         Taken::Wait(until)
     }
 
-    /// A getter waits no more: he has something, or does not want it (W1).
-    pub(crate) fn leave(&mut self, ticket: &mut Option<Ticket>, after: &mut After<T>) {
+    /// Unregisters a getter. It may have been woken for something that it does not take: the next is woken
+    /// (`workqueue.Q3`).
+    pub(crate) fn leave(&mut self, ticket: &mut Option<Ticket>, deferred: &mut Deferred<T>) {
         if let Some(ticket) = ticket.take() {
-            self.getters.leave(ticket);
-            if self.keeper == Some(ticket) {
-                self.keeper = None;
-            }
+            self.getters.remove(ticket);
+            self.timekeeper = self.timekeeper.filter(|timekeeper| *timekeeper != ticket);
         }
         if self.has_ended() {
-            self.settle(after);
+            self.wake_ended(deferred);
             return;
         }
-        let wants_keeper = self.keeper.is_none() && !self.delayed.is_empty();
-        if wants_keeper || !self.ready.is_empty() {
-            after.next = self.getters.next();
+        let needs_timekeeper = self.timekeeper.is_none() && !self.delayed.is_empty();
+        if needs_timekeeper || !self.ready.is_empty() {
+            deferred.waker = self.getters.next();
         }
     }
 
-    /// A worker is done, and brings back the key, which is remembered if others are busy with the queue.
-    pub(crate) fn finish(&mut self, at: usize, key: &mut Option<T>, is_busy: bool, after: &mut After<T>) {
-        self.processing.remove(&mut self.nodes, at);
-        let node = &mut self.nodes[at];
-        std::mem::swap(key, &mut node.handed);
-        let Place::Processing { since, again } = std::mem::replace(&mut node.place, Place::Nowhere) else {
-            debug_assert!(false, "only what is worked on is done");
-            return;
-        };
+    /// Takes a key back from its worker.
+    pub(crate) fn finish(&mut self, slot: usize, key: Option<T>, deferred: &mut Deferred<T>) {
+        self.processing.retain(|processing| *processing != slot);
+        let now = self.now();
+        let entry = &mut self.entries[slot];
+        entry.copy = key;
+        let stage = std::mem::replace(&mut entry.stage, Stage::Idle);
         if let Some(metrics) = &self.metrics {
-            metrics.finished(self.clock.now().since(since));
+            metrics.finished(duration(entry.begun, now));
         }
+        let Stage::Processing(again) = stage else { unreachable!("a worker had the key") };
         if let Some(priority) = again {
             self.again -= 1;
-            let node = &mut self.nodes[at];
-            node.place = Place::Ready(priority);
-            self.ready.push(&mut self.nodes, at, priority);
-            after.next = self.getters.next();
+            entry.stage = Stage::Ready(self.ready.push(slot, entry.group, priority));
+            deferred.waker = self.getters.next();
             return;
         }
-        self.retire(at, is_busy, after);
-        self.settle(after);
+        if !self.delays.contains_key(&slot) {
+            self.remove(slot, deferred);
+        }
+        self.wake_ended(deferred);
     }
 
-    /// Takes no more keys. What is delayed is forgotten.
-    pub(crate) fn close(&mut self, is_drained: bool, after: &mut After<T>) {
-        self.phase = match (self.phase, is_drained) {
-            (Phase::Open | Phase::Draining, true) => Phase::Draining,
-            _ => Phase::Closed,
-        };
-        self.by_key.clear();
-        self.disturb(after);
-        for (_, at) in std::mem::take(&mut self.delayed) {
-            self.nodes[at].delayed = None;
-            if self.nodes[at].place == Place::Nowhere {
-                self.discard(at, after);
+    /// Refuses keys from now on, and drops delayed ones.
+    pub(crate) fn close(&mut self, is_drained: bool, deferred: &mut Deferred<T>) {
+        self.phase = if is_drained && self.phase != Phase::Closed { Phase::Draining } else { Phase::Closed };
+        for slot in std::mem::take(&mut self.delayed).into_values() {
+            if matches!(self.entries[slot].stage, Stage::Idle) {
+                self.remove(slot, deferred);
+                deferred.stash_keys();
             }
         }
-        self.settle(after);
+        self.delays = HashMap::new();
+        self.wake_ended(deferred);
     }
 
-    /// Takes no more keys, and forgets all that nobody works on.
-    pub(crate) fn abandon(&mut self, after: &mut After<T>) {
-        self.by_key.clear();
-        self.disturb(after);
-        while let Some(at) = self.ready.pop(&mut self.nodes) {
-            self.nodes[at].place = Place::Nowhere;
+    /// Refuses keys from now on, and drops all that no worker holds.
+    pub(crate) fn abandon(&mut self, deferred: &mut Deferred<T>) {
+        while let Some(slot) = self.ready.pop(&self.entries) {
+            self.entries[slot].stage = Stage::Idle;
+            if !self.delays.contains_key(&slot) {
+                self.remove(slot, deferred);
+                deferred.stash_keys();
+            }
+        }
+        for slot in &self.processing {
+            self.entries[*slot].stage = Stage::Processing(None);
         }
         self.again = 0;
-        self.delayed.clear();
-        let mut waiting = Vec::new();
-        for (at, node) in self.nodes.iter_mut() {
-            node.delayed = None;
-            match &mut node.place {
-                Place::Processing { again, .. } => *again = None,
-                Place::Nowhere | Place::Resting | Place::Ready(_) => waiting.push(at),
-            }
-        }
-        for at in waiting {
-            self.discard(at, after);
-        }
-        self.phase = Phase::Closed;
         if let Some(metrics) = &self.metrics {
             metrics.abandoned();
         }
-        self.settle(after);
+        self.close(false, deferred);
     }
 
-    /// Waits until nothing is left to do; true if so, or if nobody drains any more.
+    /// Returns whether there is nothing left to wait for, or registers the caller to be woken.
     pub(crate) fn drained(&mut self, ticket: &mut Option<Ticket>, waker: &Waker) -> bool {
-        if self.phase != Phase::Draining || self.is_idle() {
+        let is_drained = self.phase == Phase::Closed || self.is_idle();
+        if is_drained {
             self.stop_draining(ticket);
-            return true;
+        } else {
+            self.drainers.wait(ticket, waker);
         }
-        self.drainers.wait(ticket, waker);
-        false
+        is_drained
     }
 
     pub(crate) fn stop_draining(&mut self, ticket: &mut Option<Ticket>) {
         if let Some(ticket) = ticket.take() {
-            self.drainers.leave(ticket);
+            self.drainers.remove(ticket);
         }
     }
 
@@ -265,171 +288,132 @@ impl<T: Key> State<T> {
         self.phase == Phase::Open
     }
 
-    /// How many wait to be handed out, but for those whose delay has passed.
-    pub(crate) fn waiting(&self) -> usize {
-        self.ready.len()
-    }
-
-    /// How many wait to be handed out.
+    /// Returns how many keys are ready.
     pub(crate) fn len(&mut self) -> usize {
-        self.undelay();
+        self.enqueue_due();
         self.ready.len()
     }
 
-    /// For how long those that are worked on have been, from the longest.
-    pub(crate) fn running(&self) -> impl Iterator<Item = Duration> {
-        let now = self.clock.now();
-        self.processing.iter(&self.nodes).map(move |node| match node.place {
-            Place::Processing { since, .. } => now.since(since),
-            Place::Nowhere | Place::Resting | Place::Ready(_) => Duration::ZERO,
-        })
+    /// Updates the metrics that depend on the current time.
+    pub(crate) fn refresh_metrics(&self) {
+        let Some(metrics) = &self.metrics else { return };
+        let now = self.now();
+        metrics.refresh(self.processing.iter().map(|slot| duration(self.entries[*slot].begun, now)));
     }
 
-    pub(crate) fn metrics(&self) -> Option<&Metrics> {
-        self.metrics.as_ref()
-    }
-
-    /// The node of a key, which does not rest any more.
-    fn node(&mut self, key: T, hashes: Hashes, after: &mut After<T>) -> usize {
-        if let Some(at) = self.by_key.find(hashes.key, |at| *self.nodes.key(at) == key) {
-            if self.nodes[at].place == Place::Resting {
-                self.resting.remove(&mut self.nodes, at);
-                self.nodes[at].place = Place::Nowhere;
+    /// Returns the slot of a key, which is new or known.
+    fn insert(&mut self, new: NewKey<T>, deferred: &mut Deferred<T>) -> usize {
+        let NewKey { key, copy, hash, group } = new;
+        let entries = &mut self.entries;
+        let is_same = |slot: &usize| entries[*slot].key == key;
+        match self.slots.entry(hash, is_same, |slot| entries[*slot].hash) {
+            hash_table::Entry::Occupied(known) => {
+                deferred.keys = (Some(key), Some(copy));
+                *known.get()
             }
-            after.key = Some(key);
-            return at;
-        }
-        let at = match self.resting.pop(&mut self.nodes) {
-            Some(at) => {
-                self.by_key.remove(self.nodes[at].hash, at);
-                self.nodes[at].place = Place::Nowhere;
-                self.nodes[at].become_of(key, hashes, after);
-                at
+            hash_table::Entry::Vacant(vacant) => {
+                let stage = Stage::Idle;
+                let entry = Entry { key, copy: Some(copy), hash, group, added: 0, begun: 0, stage };
+                let slot = entries.insert(entry);
+                vacant.insert(slot);
+                slot
             }
-            None => self.nodes.insert(key, hashes),
-        };
-        self.by_key.insert(hashes.key, at);
-        at
-    }
-
-    /// Lets a node rest that is nowhere and not delayed, or removes it.
-    fn retire(&mut self, at: usize, is_busy: bool, after: &mut After<T>) {
-        // Whether it is delayed stands where those who take keys do not look otherwise.
-        if !self.delayed.is_empty() && self.nodes[at].delayed.is_some() {
-            return;
-        }
-        let is_quiet = self.ready.is_empty() && !is_busy;
-        if is_quiet && let Some(oldest) = self.resting.pop(&mut self.nodes) {
-            // Not all at once: where keys come in bursts, those who add the next want these nodes.
-            self.nodes[oldest].place = Place::Nowhere;
-            self.discard(oldest, after);
-        }
-        if is_quiet || self.phase != Phase::Open || self.resting.is_full() {
-            self.remove(at, after);
-            return;
-        }
-        self.nodes[at].place = Place::Resting;
-        self.resting.push(&mut self.nodes, at);
-    }
-
-    /// Removes all that rest.
-    fn disturb(&mut self, after: &mut After<T>) {
-        while let Some(at) = self.resting.pop(&mut self.nodes) {
-            self.nodes[at].place = Place::Nowhere;
-            self.discard(at, after);
         }
     }
 
-    /// Removes one of several.
-    fn discard(&mut self, at: usize, after: &mut After<T>) {
-        self.remove(at, after);
-        after.set_aside();
+    fn remove(&mut self, slot: usize, deferred: &mut Deferred<T>) {
+        let entry = self.entries.remove(slot);
+        if let Ok(found) = self.slots.find_entry(entry.hash, |other| *other == slot) {
+            found.remove();
+        }
+        deferred.keys = (Some(entry.key), entry.copy);
     }
 
-    fn remove(&mut self, at: usize, after: &mut After<T>) {
-        self.by_key.remove(self.nodes[at].hash, at);
-        self.nodes.remove(at, after);
-    }
-
-    /// Queues a node, or sees to it that it is queued when its worker is done. Whether there is one more to hand
-    /// out.
-    fn enqueue(&mut self, at: usize, priority: Priority) -> bool {
-        let node = &mut self.nodes[at];
-        match &mut node.place {
-            Place::Ready(known) if priority > *known => {
-                let known = std::mem::replace(known, priority);
-                self.ready.remove(&mut self.nodes, at, known);
-                self.ready.push(&mut self.nodes, at, priority);
+    /// Makes a key ready, now or when its worker is done. Returns whether there is one more to hand out.
+    fn enqueue(&mut self, slot: usize, priority: Priority) -> bool {
+        self.is_timed |= priority != Priority::default();
+        let now = self.now();
+        let entry = &mut self.entries[slot];
+        match &mut entry.stage {
+            Stage::Ready(position) => {
+                if priority > position.priority {
+                    *position = self.ready.promote(slot, entry.group, priority);
+                }
                 return false;
             }
-            Place::Ready(_) => return false,
-            Place::Processing { again: Some(known), .. } => {
+            Stage::Processing(Some(known)) => {
                 *known = priority.max(*known);
                 return false;
             }
-            Place::Processing { again, .. } => {
+            Stage::Processing(again) => {
                 *again = Some(priority);
                 self.again += 1;
             }
-            Place::Nowhere | Place::Resting => node.place = Place::Ready(priority),
+            Stage::Idle => entry.stage = Stage::Ready(self.ready.push(slot, entry.group, priority)),
         }
-        node.added = self.clock.now();
+        entry.added = now;
         if let Some(metrics) = &self.metrics {
             metrics.added();
         }
-        if node.place != Place::Ready(priority) {
-            return false;
-        }
-        self.ready.push(&mut self.nodes, at, priority);
-        true
+        matches!(entry.stage, Stage::Ready(_))
     }
 
-    /// Gives a node to a worker, with its key.
-    fn begin(&mut self, at: usize, key: &mut Option<T>) {
-        let since = self.clock.now();
-        let node = &mut self.nodes[at];
-        node.place = Place::Processing { since, again: None };
-        if let Some(metrics) = &self.metrics {
-            metrics.begun(since.since(node.added));
-        }
-        std::mem::swap(key, &mut node.handed);
-        self.processing.push(&mut self.nodes, at);
-    }
-
-    /// Queues what has been delayed for long enough. Nobody is woken: the keeper of the time comes by himself, and
-    /// who takes the first wakes somebody for the next.
-    fn undelay(&mut self) {
+    /// Makes keys ready whose deadline has passed. Nobody is woken: the timekeeper wakes up by itself, and the
+    /// getter that takes the first key wakes another for the next.
+    fn enqueue_due(&mut self) {
         if self.delayed.is_empty() {
             return;
         }
-        let now = self.clock.moment(Instant::now());
+        let now = Instant::now();
         while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) {
-            let at = first.remove();
-            if let Some(delayed) = self.nodes[at].delayed.take() {
-                self.clock.want(delayed.priority != Priority::default());
-                self.enqueue(at, delayed.priority);
+            let slot = first.remove();
+            if let Some((_, priority)) = self.delays.remove(&slot) {
+                self.enqueue(slot, priority);
             }
         }
     }
 
+    /// Gives a ready key to a worker.
+    fn begin(&mut self, slot: usize) -> T {
+        let now = self.now();
+        self.processing.push(slot);
+        let entry = &mut self.entries[slot];
+        (entry.stage, entry.begun) = (Stage::Processing(None), now);
+        if let Some(metrics) = &self.metrics {
+            metrics.begun(duration(entry.added, now));
+        }
+        entry.copy.take().expect("only a worker takes the copy, and brings it back")
+    }
+
+    /// Returns the current time, or zero where time does not matter.
+    fn now(&self) -> Time {
+        if self.is_timed { nanos(Instant::now().duration_since(self.created)) } else { 0 }
+    }
+
     fn has_ended(&self) -> bool {
-        self.phase != Phase::Open && self.ready.is_empty() && self.again == 0
+        !self.is_open() && self.ready.is_empty() && self.again == 0
     }
 
     fn is_idle(&self) -> bool {
         self.ready.is_empty() && self.processing.is_empty()
     }
 
-    /// Wakes those who wait for the end, if this is it.
-    fn settle(&mut self, after: &mut After<T>) {
-        if self.phase == Phase::Open {
-            return;
-        }
+    /// Wakes the futures that wait for a shutdown, if it is complete now.
+    fn wake_ended(&mut self, deferred: &mut Deferred<T>) {
         if self.has_ended() {
-            after.wake_all(self.getters.all());
+            deferred.wake_all(self.getters.take());
         }
-        if self.phase == Phase::Closed || self.is_idle() {
-            after.wake_all(self.drainers.all());
+        if self.phase == Phase::Closed || (self.phase == Phase::Draining && self.is_idle()) {
+            deferred.wake_all(self.drainers.take());
         }
     }
+}
+
+/// Nanoseconds of a duration, at most 584 years.
+pub(crate) fn nanos(duration: Duration) -> Time {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn duration(from: Time, to: Time) -> Duration {
+    Duration::from_nanos(to.saturating_sub(from))
 }

@@ -1,3 +1,3 @@
-//! Time: the one that the queue goes by. Tests that go through interleavings put another in its place.
+//! The clock of the queue; the interleaving tests replace this file.
 
 pub(crate) use tokio::time::{Instant, Sleep, sleep_until};

@@ -76,7 +76,7 @@ impl Context {
 
     async fn apply(&self, key: &ObjectKey, website: Arc<Website>) -> Result<Action, Error> {
         let registrations = Api::namespaced(&self.client, REGISTRY);
-        let registered = self.registrations.get(&format!("{REGISTRY}/{}", registry::name_of(key)))?;
+        let registered = self.registrations.namespace(REGISTRY).get(&registry::name_of(key))?;
         ensure(&registrations, registered.as_deref(), &registration(key, &website)).await?;
 
         let before = self.deployments.get(&key.to_string())?;

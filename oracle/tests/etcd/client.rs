@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchkeeper_etcd::{
-    Answer, ChangeKind, Compare, Comparison, Delete, Error, Etcd, Put, Range, Txn, Watch,
+    ChangeKind, Compare, CompareOp, Delete, Error, Etcd, Put, Range, Txn, TxnOpResponse, Watch,
 };
 use watchkeeper_oracle::EtcdServer;
 
@@ -15,27 +15,29 @@ async fn a_transaction_compares_and_does_one_thing_or_the_other() {
     let etcd = client(&server);
     let create = || {
         Txn::new()
-            .when(Compare::mod_revision("/c/a", Comparison::Equal, 0))
+            .when(Compare::mod_revision("/c/a", CompareOp::Equal, 0))
             .then(Put::new("/c/a", "1"))
             .otherwise(Range::key("/c/a"))
     };
     let created = etcd.txn(create()).await.unwrap();
-    assert!(created.succeeded && matches!(created.answers[..], [Answer::Put(_)]), "{created:?}");
+    assert!(created.succeeded && matches!(created.responses[..], [TxnOpResponse::Put(_)]), "{created:?}");
     let revision = created.header.revision;
 
     let again = etcd.txn(create()).await.unwrap();
-    let [Answer::Range(range)] = &again.answers[..] else { panic!("{again:?}") };
+    let [TxnOpResponse::Range(range)] = &again.responses[..] else { panic!("{again:?}") };
     assert!(!again.succeeded && range.kvs[0].value == "1" && range.kvs[0].mod_revision == revision);
 
     let update = |expected| {
         Txn::new()
-            .when(Compare::mod_revision("/c/a", Comparison::Equal, expected))
+            .when(Compare::mod_revision("/c/a", CompareOp::Equal, expected))
             .then(Put::new("/c/a", "2").previous())
             .then(Put::new("/c/b", "2"))
     };
     assert!(!etcd.txn(update(revision + 7)).await.unwrap().succeeded);
     let updated = etcd.txn(update(revision)).await.unwrap();
-    let [Answer::Put(put), Answer::Put(_)] = &updated.answers[..] else { panic!("{updated:?}") };
+    let [TxnOpResponse::Put(put), TxnOpResponse::Put(_)] = &updated.responses[..] else {
+        panic!("{updated:?}")
+    };
     assert_eq!(put.previous.as_ref().unwrap().value, "1");
     let at = updated.header.revision.to_string();
     let row = |create: i64, value: &str| (create.to_string(), at.clone(), value.to_owned());
@@ -44,15 +46,15 @@ async fn a_transaction_compares_and_does_one_thing_or_the_other() {
     assert_eq!(gateway_range(&server, 0).await, expected.into());
 
     let holds = [
-        Compare::version("/c/a", Comparison::Equal, 2),
-        Compare::create_revision("/c/a", Comparison::Less, revision + 1),
-        Compare::mod_revision("/c/a", Comparison::Greater, revision),
-        Compare::value("/c/a", Comparison::NotEqual, "1"),
-        Compare::lease("/c/a", Comparison::Equal, 0),
+        Compare::version("/c/a", CompareOp::Equal, 2),
+        Compare::create_revision("/c/a", CompareOp::Less, revision + 1),
+        Compare::mod_revision("/c/a", CompareOp::Greater, revision),
+        Compare::value("/c/a", CompareOp::NotEqual, "1"),
+        Compare::lease("/c/a", CompareOp::Equal, 0),
     ];
     let delete = Delete::prefix("/c/").previous();
     let deleted = etcd.txn(holds.into_iter().fold(Txn::new(), Txn::when).then(delete)).await.unwrap();
-    let [Answer::Delete(delete)] = &deleted.answers[..] else { panic!("{deleted:?}") };
+    let [TxnOpResponse::Delete(delete)] = &deleted.responses[..] else { panic!("{deleted:?}") };
     assert_eq!((delete.deleted, delete.previous.len()), (2, 2));
     assert!(gateway_range(&server, 0).await.is_empty());
 }
@@ -82,7 +84,7 @@ async fn ranges_are_limited_counted_and_of_the_past() {
     let past = etcd.range(Range::prefix("/c/").revision(first)).await;
     assert!(matches!(past, Err(Error::Compacted { .. })), "{past:?}");
     let refused = etcd.put(Put::new("", "")).await;
-    assert!(matches!(refused, Err(Error::Refused { code: 3, .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Rpc { code: 3, .. })), "{refused:?}");
 }
 
 #[tokio::test]

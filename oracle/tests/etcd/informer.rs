@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use watchkeeper_cache::delta::Delta;
-use watchkeeper_cache::handler::{Filter, Heard};
+use watchkeeper_cache::handler::{Filter, RawEvent};
 use watchkeeper_cache::reflector::{Backoff, Observer};
 use watchkeeper_cache::{Informer, Keep, Reflector};
 use watchkeeper_core::{LabelSelector, ListWatch as _, WatchEvent, WatchFrom, WatchRequest};
 use watchkeeper_etcd::{ChangeKind, Delete, Etcd, EtcdSource, Put, Txn, Watch};
 use watchkeeper_oracle::EtcdServer;
-use watchkeeper_testkit::{FaultProxy, Trouble};
+use watchkeeper_testkit::{FaultProxy, NetworkFault};
 use watchkeeper_wire::Kind;
 
 use super::{client, gateway_range, held, put, soon};
@@ -40,9 +40,9 @@ async fn start(source: EtcdSource) -> (Informer, Lists) {
     let backoff =
         Backoff { base: Duration::from_millis(100), cap: Duration::from_millis(500), ..Backoff::default() };
     let configure = |reflector: Reflector<_>| reflector.observer(observer).backoff(backoff);
-    let informer = Informer::configured(kind, source, configure);
+    let informer = Informer::builder(kind, source).configure(configure).build();
     informer.start();
-    assert!(soon("the first list", informer.synced()).await);
+    assert!(soon("the first list", informer.wait_until_ready()).await);
     (informer, lists)
 }
 
@@ -90,7 +90,7 @@ async fn an_informer_is_what_a_range_shows_object_by_object() {
     }
     assert_eq!(lists.so_far(), 1);
     let reader = informer.reader::<serde_json::Value>(Keep::Encoded);
-    assert_eq!(reader.get("shop/o3").unwrap().unwrap()["turn"], 1005);
+    assert_eq!(reader.namespace("shop").get("o3").unwrap().unwrap()["turn"], 1005);
     informer.stop().await;
 }
 
@@ -107,7 +107,7 @@ async fn after_a_lost_connection_it_goes_on_and_after_a_compaction_it_lists_agai
         let revision = put(&etcd, "/c/marker", turn).await;
         soon("the marker", informer.store().wait_for(&revision.into())).await;
         proxy.refuse().await.unwrap();
-        assert!(proxy.now(Trouble::reset()) > 0);
+        assert!(proxy.inject(NetworkFault::reset()) > 0);
         let revision = write(&etcd, turn).await;
         if compacts {
             etcd.compact(i64::try_from(revision).unwrap()).await.unwrap();
@@ -145,13 +145,13 @@ async fn the_end_of_a_lease_is_heard_as_a_deletion() {
     let lease = etcd.lease_grant(Duration::from_secs(1)).await.unwrap();
     let written = etcd.put(Put::new("/c/shop/leased", r#"{"turn":1}"#).lease(lease.id)).await.unwrap();
     let (informer, _) = start(EtcdSource::new(etcd, "/c/")).await;
-    let mut events = informer.every_event(Filter::default(), 100);
+    let mut events = informer.raw_events(Filter::default(), 100);
     let deleted = soon("the end of the lease", async {
         loop {
             match events.next().await.unwrap() {
-                Heard::Event(Delta::Deleted { old, last }) => return (old, last.unwrap()),
-                Heard::Event(_) => {}
-                Heard::Missed(_) => panic!("there are few"),
+                RawEvent::Event(Delta::Deleted { old, last }) => return (old, last.unwrap()),
+                RawEvent::Event(_) => {}
+                RawEvent::Lagged(_) => panic!("there are few"),
             }
         }
     })
@@ -180,7 +180,7 @@ async fn bookmarks_keep_an_idle_prefix_up_with_the_others() {
     }
     // What is forgotten up to there is not missed.
     etcd.compact(i64::try_from(revision).unwrap()).await.unwrap();
-    assert!(proxy.now(Trouble::reset()) > 0);
+    assert!(proxy.inject(NetworkFault::reset()) > 0);
     let revision = put(&etcd, "/c/quiet", 2).await;
     agrees(&informer, &server, revision).await;
     assert_eq!(lists.so_far(), 1);

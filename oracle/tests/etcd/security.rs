@@ -14,7 +14,7 @@ async fn start(etcd: &Etcd, prefix: &'static str) -> Informer {
     let kind = Kind::new("example.com", "v1", "Value");
     let informer = Informer::new(kind, EtcdSource::new(etcd.clone(), prefix));
     informer.start();
-    assert!(soon("the first list", informer.synced()).await);
+    assert!(soon("the first list", informer.wait_until_ready()).await);
     informer
 }
 
@@ -86,9 +86,9 @@ async fn a_user_sees_what_its_role_allows_and_gets_a_new_token_when_one_ends() {
 
     let informer = start(&etcd, "/c/").await;
     let denied = etcd.range(Range::prefix("/d/")).await;
-    assert!(matches!(denied, Err(Error::Denied { .. })), "{denied:?}");
+    assert!(matches!(denied, Err(Error::PermissionDenied { .. })), "{denied:?}");
     let denied = etcd.watch(&Watch::prefix("/d/")).await;
-    assert!(matches!(denied, Err(Error::Denied { .. })), "{denied:?}");
+    assert!(matches!(denied, Err(Error::PermissionDenied { .. })), "{denied:?}");
     let beyond = EtcdSource::new(etcd.clone(), "/");
     let refused: Result<Vec<_>, _> = beyond.list(ListRequest::default()).try_collect().await;
     assert!(matches!(&refused, Err(ListError::Refused(status)) if status.is_forbidden()), "{refused:?}");

@@ -8,7 +8,7 @@ use http::Request;
 use serde_json::{Value, json};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use watchkeeper_oracle::{Client, Cluster};
-use watchkeeper_testkit::{Trouble, Way};
+use watchkeeper_testkit::{Direction, NetworkFault};
 
 use crate::front::Refusal;
 use crate::random::Random;
@@ -129,29 +129,29 @@ impl Faults {
         let Road { proxy, front, .. } = &self.roads[place];
         let bytes = self.random.below(300_000);
         match fault {
-            Fault::Cut => return proxy.now(Trouble::cut()) > 0,
-            Fault::Reset => return proxy.now(Trouble::reset().after(bytes / 100)) > 0,
+            Fault::Cut => return proxy.inject(NetworkFault::cut()) > 0,
+            Fault::Reset => return proxy.inject(NetworkFault::reset().after(bytes / 100)) > 0,
             Fault::BreakOff => {
-                proxy.to_come(Trouble::reset().after(bytes));
-                proxy.now(Trouble::cut());
+                proxy.inject_on_connect(NetworkFault::reset().after(bytes));
+                proxy.inject(NetworkFault::cut());
             }
             Fault::Stall => {
-                let way = if self.random.once_in(4) { Way::Both } else { Way::Answers };
-                return proxy.now(Trouble::stall(way).after(bytes / 100)) > 0;
+                let way = if self.random.once_in(4) { Direction::Both } else { Direction::Responses };
+                return proxy.inject(NetworkFault::stall(way).after(bytes / 100)) > 0;
             }
             Fault::Trickle => {
-                proxy.now(Trouble::trickle(1000, Duration::from_millis(10)));
+                proxy.inject(NetworkFault::trickle(1000, Duration::from_millis(10)));
             }
             Fault::Refuse => {
                 proxy.refuse().await.unwrap();
-                proxy.now(Trouble::reset());
+                proxy.inject(NetworkFault::reset());
             }
             Fault::Answer => {
                 let Some(front) = front else { return false };
                 let code = *self.random.pick(&[429, 500, 503]);
                 let retry_after = self.random.once_in(2).then_some(1);
                 front.refuse(Refusal { code, retry_after, times: 5 });
-                proxy.now(Trouble::cut());
+                proxy.inject(NetworkFault::cut());
             }
             Fault::Compact => compact(&self.cluster).await,
             Fault::Kill => {

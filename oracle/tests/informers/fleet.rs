@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::reflector::Backoff;
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_client::Client;
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::source::RestSource;
@@ -114,12 +114,12 @@ impl Member {
         let name = format!("{collection}, {form}");
         let seen = Arc::<Seen>::default();
         let kind = Kind::from(collection.kind());
-        let informer = Informer::configured(kind.clone(), plan.source(client), |mut reflector| {
+        let informer = Informer::builder(kind.clone(), plan.source(client)).configure(|mut reflector| {
             if let Paged(size) = plan.whole {
                 reflector = reflector.page_size(NonZeroU32::new(size).unwrap());
             }
             reflector.name(name.clone()).backoff(BACKOFF).seed(seed).observer(Witness(seen.clone()))
-        });
+        }).build();
         let mut indexes = vec!["metadata.labels.shard", "metadata.annotations.turn"];
         match (plan.form, plan.of) {
             (Metadata, _) => {}
@@ -129,7 +129,7 @@ impl Member {
             _ => {}
         }
         for path in &indexes {
-            informer.add_index(path, ByField::new(kind.clone(), path.parse().unwrap())).unwrap();
+            informer.add_index(path, by_field(kind.clone(), path.parse().unwrap())).unwrap();
         }
         let mut listeners = Listener::all(&informer);
         listeners.push(Listener::filtering(&informer, &"app=web".parse().unwrap()));

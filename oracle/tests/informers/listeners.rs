@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
-use watchkeeper_cache::handler::{Filter, Handler, Heard, Resync, SubscriptionOptions};
+use watchkeeper_cache::handler::{Filter, Handler, RawEvent, Resync, SubscriptionOptions};
 use watchkeeper_cache::{Informer, delta::Delta};
 use watchkeeper_core::{LabelSelector, Object};
 
@@ -78,7 +78,7 @@ impl Listener {
             Self::quick(informer),
             Self::slow(informer),
             Self::panicking(informer),
-            Self::every_event(informer),
+            Self::raw_events(informer),
         ]
     }
 
@@ -101,15 +101,15 @@ impl Listener {
         let record = Arc::<Record>::default();
         let heard = record.clone();
         let subscription = informer.subscribe(SubscriptionOptions::default());
-        let handler = Handler::start_async(subscription, move |change| {
+        let handler = Handler::start(subscription, move |change| {
             let count = heard.note(&change);
-            async move {
+            Box::pin(async move {
                 match count {
                     _ if count.is_multiple_of(500) => sleep(Duration::from_millis(400)).await,
                     _ if count.is_multiple_of(20) => sleep(Duration::from_millis(2)).await,
                     _ => {}
                 }
-            }
+            })
         });
         Self::new("slow", record, Hears::Handler(handler))
     }
@@ -117,36 +117,30 @@ impl Listener {
     fn panicking(informer: &Informer) -> Self {
         let record = Arc::<Record>::default();
         let (heard, reported) = (record.clone(), record.clone());
-        let handle = move |change| {
-            let is_due = heard.note(&change).is_multiple_of(100);
-            let heard = heard.clone();
-            async move {
-                if is_due {
-                    heard.panics.fetch_add(1, Ordering::Relaxed);
-                    std::panic::panic_any(ON_PURPOSE);
-                }
-            }
-        };
-        let report = move |panic: watchkeeper_cache::handler::HandlerPanic| {
+        let subscription = informer.subscribe(SubscriptionOptions::default()).on_panic(move |panic| {
             assert_eq!(panic.message, ON_PURPOSE);
             reported.reported.fetch_add(1, Ordering::Relaxed);
-        };
-        let subscription = informer.subscribe(SubscriptionOptions::default());
-        let handler = Handler::start_reporting(subscription, handle, report);
+        });
+        let handler = Handler::start(subscription, move |change| {
+            if heard.note(&change).is_multiple_of(100) {
+                heard.panics.fetch_add(1, Ordering::Relaxed);
+                std::panic::panic_any(ON_PURPOSE);
+            }
+        });
         Self::new("panicking", record, Hears::Handler(handler))
     }
 
-    fn every_event(informer: &Informer) -> Self {
+    fn raw_events(informer: &Informer) -> Self {
         let record = Arc::<Record>::default();
         let heard = record.clone();
-        let mut events = informer.every_event(Filter::default(), EVENTS);
+        let mut events = informer.raw_events(Filter::default(), EVENTS);
         let task = tokio::spawn(async move {
             while let Some(event) = events.next().await {
                 match event {
-                    Heard::Event(change) => {
+                    RawEvent::Event(change) => {
                         heard.note(&change);
                     }
-                    Heard::Missed(count) => panic!("{count} events of {EVENTS} that may wait were missed"),
+                    RawEvent::Lagged(count) => panic!("{count} events of {EVENTS} that may wait were missed"),
                 }
             }
         });

@@ -1,42 +1,46 @@
-//! Metrics: requests by verb and code.
+//! Metrics of the API server.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::sync::Arc;
+
+use watchkeeper_metrics::{Counter, Family, Gauge, RegisterError, Registry};
 
 use crate::http::Verb;
 use crate::store::Revision;
-use parking_lot::Mutex;
 
-/// Request counts by verb and code. Both are bounded, so clients cannot make this grow.
-#[derive(Debug, Default)]
+/// The metrics that `/metrics` shows. Verbs and codes are few, so that no client can make this grow.
+#[derive(Debug)]
 pub(super) struct Metrics {
-    requests: Mutex<BTreeMap<(&'static str, i32), u64>>,
+    registry: Registry,
+    requests: Family<Counter, 2>,
+    revision: Arc<Gauge>,
+    unread_bytes: Arc<Gauge>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::register(Registry::new()).expect("the names are valid, and each is registered once")
+    }
 }
 
 impl Metrics {
-    pub(super) fn count(&self, verb: Verb, code: i32) {
-        *self.requests.lock().entry((verb.as_str(), code)).or_default() += 1;
+    fn register(registry: Registry) -> Result<Self, RegisterError> {
+        let help = "Requests for resources, by verb and code.";
+        let requests = registry.counter("apiserver_request_total", help, ["verb", "code"])?;
+        let help = "The revision of the newest change.";
+        let revision = registry.gauge("watchkeeper_store_revision", help, [])?.with([]);
+        let help = "Bytes held for responses that clients have not read.";
+        let unread_bytes = registry.gauge("watchkeeper_unread_response_bytes", help, [])?.with([]);
+        Ok(Self { registry, requests, revision, unread_bytes })
     }
 
-    /// Returns the text of `/metrics`.
+    pub(super) fn count(&self, verb: Verb, code: i32) {
+        self.requests.with([&verb.as_str().to_uppercase(), &code.to_string()]).increment();
+    }
+
+    /// Renders the page of `/metrics`.
     pub(super) fn render(&self, revision: Revision, unread_bytes: usize) -> String {
-        let mut text = String::from(
-            "# HELP apiserver_request_total Requests for resources, by verb and code.\n\
-             # TYPE apiserver_request_total counter\n",
-        );
-        for ((verb, code), count) in self.requests.lock().iter() {
-            let verb = verb.to_uppercase();
-            let _ = writeln!(text, "apiserver_request_total{{verb=\"{verb}\",code=\"{code}\"}} {count}");
-        }
-        let _ = write!(
-            text,
-            "# HELP watchkeeper_store_revision The revision of the newest change.\n\
-             # TYPE watchkeeper_store_revision gauge\n\
-             watchkeeper_store_revision {revision}\n\
-             # HELP watchkeeper_unread_response_bytes Bytes held for responses that clients have not read.\n\
-             # TYPE watchkeeper_unread_response_bytes gauge\n\
-             watchkeeper_unread_response_bytes {unread_bytes}\n"
-        );
-        text
+        self.revision.set(revision.get() as f64);
+        self.unread_bytes.set(unread_bytes as f64);
+        self.registry.render()
     }
 }

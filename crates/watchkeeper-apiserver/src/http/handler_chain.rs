@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_core::{Health, Status};
-use watchkeeper_listen::{Answer, Arrival, Budget, Departure, Switch};
+use watchkeeper_listen::{Budget, Service, ServiceRequest, ServiceResponse, Switch};
 
 use super::authenticate::{Authenticated, Authenticator, MASTERS, User};
 use super::authorize::{AlwaysAllow, Authorizer, authorize_request};
@@ -97,7 +97,7 @@ struct Received {
     budget: Budget,
 }
 
-impl<H: Handler> Answer for HandlerChain<H> {
+impl<H: Handler> Service for HandlerChain<H> {
     type Peer = Subject;
     type Body = Outgoing;
 
@@ -105,8 +105,8 @@ impl<H: Handler> Answer for HandlerChain<H> {
         Subject::read(certificate)
     }
 
-    async fn answer(&self, arrival: Arrival<Subject>) -> Departure<Outgoing> {
-        self.process(arrival).await
+    async fn call(&self, request: ServiceRequest<Subject>) -> ServiceResponse<Outgoing> {
+        self.process(request).await
     }
 }
 
@@ -159,13 +159,13 @@ impl<H: Handler> HandlerChain<H> {
     }
 
     /// Serves one request. Dropping the future also drops that of the handler.
-    pub(crate) async fn process<B>(&self, arrival: Arrival<Subject, B>) -> Departure<Outgoing>
+    pub(crate) async fn process<B>(&self, arrival: ServiceRequest<Subject, B>) -> ServiceResponse<Outgoing>
     where
         B: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
             + Send
             + 'static,
     {
-        let Arrival { request, peer, remote, stop, connection, switch, budget } = arrival;
+        let ServiceRequest { request, peer, remote, stop, connection, switch, budget } = arrival;
         let (head, body) = request.into_parts();
         let query = Query::parse(head.uri.query().unwrap_or_default());
         let preferences = Preferences::read(&head.headers, &query);
@@ -200,7 +200,7 @@ impl<H: Handler> HandlerChain<H> {
             }
             Err(NoRoom) => Some(budget.charge_now(response.held_bytes())), // the write has happened, and must be reported
         };
-        Departure { response: response.into_http(audit_id, preferences.gzip, ends), hang_up, charge }
+        ServiceResponse { response: response.into_http(audit_id, preferences.gzip, ends), hang_up, charge }
     }
 
     /// Parses and authenticates a request, and passes it on. Returns whether to close the connection.

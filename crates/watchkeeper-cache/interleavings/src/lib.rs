@@ -1,22 +1,18 @@
-//! The cache with locks that shuttle schedules.
+//! The cache with a lock that shuttle schedules.
 //!
-//! From: the files of `watchkeeper-cache`, all but `lock.rs`.
-//! To:   the tests of this package, which run them in many interleavings.
+//! Input:  the sources of `watchkeeper-cache`, except for `lock.rs`.
+//! Output: the tests of this package, which run them in many interleavings.
 //!
-//! Threads change where a lock is taken, and where a future waits. What wakes futures is tokio's, as it is in
-//! life: it does not block, and so needs no scheduling.
+//! Threads are switched where a lock is taken and where a future waits. Wakeups are tokio's, as in production: they do not
+//! block, and so need no scheduling.
 
 #[path = "../../src/delta/mod.rs"]
 pub mod delta;
-#[path = "../../src/expiring.rs"]
-mod expiring;
 #[path = "../../src/handler/mod.rs"]
 pub mod handler;
 #[path = "../../src/informer/mod.rs"]
 pub mod informer;
 mod lock;
-#[path = "../../src/map.rs"]
-mod map;
 #[path = "../../src/metrics/mod.rs"]
 pub mod metrics;
 #[path = "../../src/reader/mod.rs"]
@@ -31,12 +27,14 @@ pub mod source;
 pub mod store;
 #[path = "../../src/transform.rs"]
 pub mod transform;
+#[path = "../../src/ttl_store.rs"]
+mod ttl_store;
 #[path = "../../src/wait/mod.rs"]
 pub mod wait;
 
-pub use expiring::Expiring;
-pub use informer::{FactoryBuilder, Informer, InformerFactory};
+pub use informer::{FactoryBuilder, Informer, InformerBuilder, InformerFactory};
 pub use reader::{Keep, Notification, Reader};
 pub use reflector::Reflector;
 pub use sink::Sink;
 pub use store::{Indexer, Snapshot, Store};
+pub use ttl_store::TtlStore;

@@ -1,7 +1,7 @@
-//! Lock: shuttle's, in the form of parking_lot's.
+//! shuttle's mutex with parking_lot's interface.
 //!
-//! Threads change before it is taken, and after it was released too: what is done next without a lock may come too
-//! late.
+//! Threads are switched before it is locked and also after it is unlocked, to find code after a critical section that
+//! runs too late.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{PoisonError, TryLockError};
@@ -12,7 +12,7 @@ use shuttle::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug, Default)]
 pub(crate) struct Mutex<T> {
     value: shuttle::sync::Mutex<T>,
-    /// Says nothing: to look at it lets others go first.
+    /// Carries no information: loading it is a scheduling point.
     released: AtomicBool,
 }
 
@@ -26,8 +26,8 @@ impl<T> Mutex<T> {
         Held { guard: Some(guard), released: &self.released }
     }
 
-    /// `None` if another has it.
-    #[allow(dead_code, reason = "the tests of the work queue have this file too")]
+    /// Returns `None` if it is locked.
+    #[allow(dead_code, reason = "the work queue's tests share this file")]
     pub(crate) fn try_lock(&self) -> Option<Held<'_, T>> {
         let guard = match self.value.try_lock() {
             Ok(guard) => guard,
@@ -38,9 +38,9 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Whoever has this has the lock.
+/// A lock guard.
 pub(crate) struct Held<'a, T> {
-    /// `None` only while it is dropped.
+    /// `None` only during drop.
     guard: Option<MutexGuard<'a, T>>,
     released: &'a AtomicBool,
 }
@@ -49,13 +49,13 @@ impl<T> Deref for Held<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.guard.as_ref().expect("it is held")
+        self.guard.as_ref().expect("locked until drop")
     }
 }
 
 impl<T> DerefMut for Held<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.guard.as_mut().expect("it is held")
+        self.guard.as_mut().expect("locked until drop")
     }
 }
 

@@ -1,20 +1,21 @@
-//! Delta queue: what has happened to each key since its consumer last looked.
+//! Delta queue: the changes of each key that its consumer has not received yet, coalesced.
 //!
-//! From: the store, or whoever has objects that change.
-//! To:   one handler, or whoever pops.
+//! Input:  the store, or any other producer of changes.
+//! Output: one handler, or any other consumer.
 //!
-//! - Q1: keys come in the order of the first change to them that is still pending.
-//! - Q2: a key has at most two pending deltas: that an object is gone, and that another has taken its place.
-//! - Q3: a key that has changed is always reported. An object that was added and deleted before the consumer looked
-//!   is *transient*: it is reported as one [`Delta::Deleted`], unless another object has its key by then, whose
-//!   `Added` reports the key. A consumer that keeps a copy and nothing else can [skip](Transient::Skip) transient
-//!   objects.
-//! - Q4: `old` is what the consumer last received, not what came between. Of a transient object the consumer has
-//!   received nothing: there `old` is its newest state before the deletion.
+//! Invariants:
+//! - `delta.Q1`: keys are delivered in the order of their oldest pending change.
+//! - `delta.Q2`: a key has at most two pending deltas: the deletion of one object, and the addition of its successor.
+//! - `delta.Q3`: a key that has changed is always reported. An object that was added and deleted before the consumer
+//!   received it is *transient*: it is reported as one [`Delta::Deleted`], unless its key has been taken by another
+//!   object, whose `Added` reports the key. A consumer that only mirrors the objects can [skip](Transient::Skip)
+//!   transient ones.
+//! - `delta.Q4`: `old` is the state that the consumer last received, not an intermediate one. For a transient object,
+//!   of which the consumer has received nothing, `old` is the newest state before the deletion.
 //!
-//! The queue of a consumer that never pops grows by an entry for each name that comes and goes, as the buffer of a
-//! client-go listener does. One that skips transient objects holds no more than what its consumer knows and what there
-//! is.
+//! If the consumer never pops, the queue grows by one entry for each key that ever changed, as the buffer of a client-go
+//! listener does. A queue that skips transient objects is bounded by the objects that the consumer has received plus
+//! those that exist.
 
 mod pending;
 mod queue;
@@ -27,31 +28,33 @@ use std::sync::Arc;
 
 use watchkeeper_core::Object;
 
-/// What has happened to an object.
+/// A change of one object, relative to the state that the consumer last received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delta<T> {
-    /// It is there.
+    /// The object exists, and the consumer has not received it before.
     Added {
         /// The object.
         new: T,
-        /// Whether it was there before the consumer began to look.
+        /// Whether the object is part of the initial state rather than newly created.
         initial: bool,
     },
-    /// It has changed.
+    /// The object has changed.
     Updated {
-        /// What the consumer last saw.
+        /// The state that the consumer last received.
         old: T,
-        /// What it is now.
+        /// The current state.
         new: T,
     },
-    /// It is gone.
+    /// The object was deleted.
     Deleted {
-        /// What the consumer last received; for a [transient](Transient) object, its newest state before the deletion.
+        /// The state that the consumer last received; for a [transient](Transient) object, its newest state before the
+        /// deletion.
         old: T,
-        /// Its last state; `None` if it went unseen: a list did not have it any more.
+        /// The final state; `None` if the deletion was missed and noticed by a relist (client-go's
+        /// `DeletedFinalStateUnknown`).
         last: Option<T>,
     },
-    /// Nothing has happened: it is time to look at it again.
+    /// The object has not changed, and is due to be processed again.
     Resync(T),
 }
 
@@ -60,7 +63,7 @@ impl<T> Delta<T> {
         Self::Deleted { old, last: None }
     }
 
-    /// The object as it is now, or as it was last seen.
+    /// Returns the newest state in this delta: the current one, or the last known one of a deleted object.
     pub fn newest(&self) -> &T {
         match self {
             Self::Added { new, .. } | Self::Updated { new, .. } | Self::Resync(new) => new,
@@ -69,27 +72,27 @@ impl<T> Delta<T> {
     }
 }
 
-/// What a queue does with an object that was added and deleted before its consumer looked (Q3).
+/// The treatment of an object that was added and deleted before the consumer received it (`delta.Q3`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transient {
-    /// Reports it as one [`Delta::Deleted`]: a controller is called for every key, as with client-go.
+    /// Reports it as one [`Delta::Deleted`]. A controller is then called for every key that changed, as with client-go.
     #[default]
     Report,
-    /// Does not report it. For consumers that keep a copy of the objects, such as a list on a screen; the memory of
-    /// the queue is then bounded by what the consumer knows and what there is.
+    /// Drops it. For consumers that mirror the objects, such as a list on a screen; it bounds the memory of the queue
+    /// by the objects that the consumer has received plus those that exist.
     Skip,
 }
 
-/// Something that can be replaced by another of the same key.
+/// A state of an object that can be distinguished from that of another object with the same key.
 pub trait Incarnation {
-    /// Whether both are states of one object. Objects that have no identity but their key always are.
-    fn is_same_as(&self, _other: &Self) -> bool {
+    /// Returns whether both are states of one object. The default is for objects that have no identity but their key.
+    fn same_uid(&self, _other: &Self) -> bool {
         true
     }
 }
 
 impl Incarnation for Arc<Object> {
-    fn is_same_as(&self, other: &Self) -> bool {
+    fn same_uid(&self, other: &Self) -> bool {
         self.head.uid() == other.head.uid()
     }
 }

@@ -1,20 +1,20 @@
-//! Pending: the deltas of one key that were not looked at yet, as few as they can be.
+//! Pending: the coalesced deltas of one key.
 
 use super::{Delta, Incarnation};
 
-/// What a consumer has not seen yet of a key (Q2).
+/// The deltas of a key that its consumer has not received yet (`delta.Q2`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pending<T> {
     /// One delta.
     One(Delta<T>),
-    /// That an object is gone, and that another is there.
+    /// An object was deleted, and another was added under its key.
     Replaced { old: T, last: Option<T>, new: T, initial: bool },
-    /// An object that the consumer never received is gone (Q3).
+    /// An object that the consumer never received was deleted (`delta.Q3`).
     Transient { old: T, last: Option<T> },
 }
 
 impl<T: Incarnation> Pending<T> {
-    /// Merges the next delta into what is pending.
+    /// Merges the next delta into the pending ones.
     ///
     /// | pending      | then added          | then updated | then deleted | then resync |
     /// |--------------|---------------------|--------------|--------------|-------------|
@@ -49,7 +49,7 @@ impl<T: Incarnation> Pending<T> {
             (
                 Self::One(Delta::Deleted { old, .. }),
                 Delta::Added { new, .. } | Delta::Updated { new, .. },
-            ) if old.is_same_as(&new) => Self::One(Delta::Updated { old, new }),
+            ) if old.same_uid(&new) => Self::One(Delta::Updated { old, new }),
             (Self::One(Delta::Deleted { old, last }), Delta::Added { new, initial }) => {
                 Self::Replaced { old, last, new, initial }
             }
@@ -73,7 +73,7 @@ impl<T: Incarnation> Pending<T> {
         }
     }
 
-    /// The first delta, and what is left.
+    /// Returns the first delta and the rest.
     pub(super) fn split(self) -> (Delta<T>, Option<Self>) {
         match self {
             Self::One(delta) => (delta, None),

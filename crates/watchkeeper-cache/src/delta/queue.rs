@@ -10,13 +10,23 @@ use super::pending::Pending;
 use super::{Delta, Incarnation, Transient};
 use crate::lock::Mutex;
 
-/// The room that an empty queue keeps, in keys: a consumer that has caught up needs little.
-const ROOM: usize = 16;
+/// The largest capacity, in keys, that an empty queue keeps.
+const KEPT_CAPACITY: usize = 16;
 
-/// Deltas by key, each key once, in order. See the [module](super) for what becomes of several changes to a key, and
-/// for what the queue of a slow consumer holds.
+/// A queue of deltas that coalesces changes to the same key; client-go's `DeltaFIFO`.
 ///
-/// Producers push and never wait; a consumer pops and waits for something to pop.
+/// # Guarantees
+/// Each key is queued at most once, in the order of its oldest pending change. However many changes a key goes through,
+/// the consumer receives at most two deltas for it, and their `old` is the state it received before; see the
+/// [module](super) for the rules and for the memory that the queue of a slow consumer takes.
+///
+/// # Threads
+/// All methods take `&self`. Producers never wait, neither for consumers nor for room. Several consumers can pop; each
+/// delta goes to one of them.
+///
+/// # Ending
+/// After [`close`](Self::close) pushes are ignored, pending deltas can still be popped, and then [`pop`](Self::pop)
+/// returns `None` to every consumer.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -34,7 +44,7 @@ const ROOM: usize = 16;
 /// queue.close();
 ///
 /// assert_eq!(queue.pop().await, Some(("hall", Delta::Added { new: Lamp("on"), initial: false })));
-/// // What came and went is reported, too.
+/// // An object that was added and deleted is reported, too.
 /// assert_eq!(queue.pop().await, Some(("yard", Delta::Deleted { old: Lamp("off"), last: None })));
 /// assert_eq!(queue.pop().await, None);
 /// # }
@@ -49,16 +59,16 @@ pub struct DeltaQueue<K, T> {
 struct Inner<K, T> {
     transient: Transient,
     pending: HashMap<K, Queued<T>>,
-    /// The keys that are pending, by their place (Q1).
+    /// The pending keys by position (`delta.Q1`).
     order: BTreeMap<u64, K>,
-    next_place: u64,
+    next_position: u64,
     coalesced: u64,
     is_closed: bool,
 }
 
 #[derive(Debug)]
 struct Queued<T> {
-    place: u64,
+    position: u64,
     since: Instant,
     what: Pending<T>,
 }
@@ -70,13 +80,13 @@ impl<K, T> Default for DeltaQueue<K, T> {
 }
 
 impl<K, T> DeltaQueue<K, T> {
-    /// Creates an empty queue. The default reports transient objects.
+    /// Creates an empty queue. The [default](Self::default) reports transient objects.
     pub fn new(transient: Transient) -> Self {
         let inner = Inner {
             transient,
             pending: HashMap::new(),
             order: BTreeMap::new(),
-            next_place: 0,
+            next_position: 0,
             coalesced: 0,
             is_closed: false,
         };
@@ -85,12 +95,12 @@ impl<K, T> DeltaQueue<K, T> {
 }
 
 impl<K: Hash + Eq + Clone, T: Incarnation> DeltaQueue<K, T> {
-    /// Adds what has happened to a key. After [`close`](Self::close) nothing is added.
+    /// Adds a delta, and merges it with the pending one of its key. Ignored after [`close`](Self::close).
     pub fn push(&self, key: K, delta: Delta<T>) {
         self.push_all([(key, delta)]);
     }
 
-    /// Adds what has happened to several keys, in one step: whoever pops sees none or all of it.
+    /// Adds several deltas atomically: a consumer sees none or all of them.
     pub fn push_all(&self, deltas: impl IntoIterator<Item = (K, Delta<T>)>) {
         let mut inner = self.inner.lock();
         if inner.is_closed {
@@ -104,12 +114,12 @@ impl<K: Hash + Eq + Clone, T: Incarnation> DeltaQueue<K, T> {
         self.pushed.notify_one();
     }
 
-    /// Asks to look again at keys of which nothing is pending.
+    /// Adds a [`Delta::Resync`] for each key that has no pending delta.
     pub fn resync(&self, objects: impl IntoIterator<Item = (K, T)>) {
         self.push_all(objects.into_iter().map(|(key, object)| (key, Delta::Resync(object))));
     }
 
-    /// The next delta; waits for one. `None` once the queue is closed and empty. Dropped half-way, nothing is
+    /// Waits for the next delta. Returns `None` once the queue is closed and empty. Cancel safe: if dropped, no delta is
     /// lost.
     pub async fn pop(&self) -> Option<(K, Delta<T>)> {
         loop {
@@ -118,7 +128,7 @@ impl<K: Hash + Eq + Clone, T: Incarnation> DeltaQueue<K, T> {
                 let mut inner = self.inner.lock();
                 if let Some(popped) = inner.pop() {
                     if !inner.order.is_empty() {
-                        self.pushed.notify_one(); // for another consumer
+                        self.pushed.notify_one(); // wakes another consumer
                     }
                     return Some(popped);
                 }
@@ -131,12 +141,12 @@ impl<K: Hash + Eq + Clone, T: Incarnation> DeltaQueue<K, T> {
         }
     }
 
-    /// The next delta, if there is one.
+    /// Returns the next delta without waiting.
     pub fn try_pop(&self) -> Option<(K, Delta<T>)> {
         self.inner.lock().pop()
     }
 
-    /// The next deltas, as many as there are and at most so many, in one step. `None` once the queue is closed and empty.
+    /// Returns up to `most` pending deltas without waiting. Returns `None` once the queue is closed and empty.
     pub fn take(&self, most: usize) -> Option<Vec<(K, Delta<T>)>> {
         let mut inner = self.inner.lock();
         if inner.order.is_empty() && inner.is_closed {
@@ -153,40 +163,40 @@ impl<K: Hash + Eq + Clone, T: Incarnation> DeltaQueue<K, T> {
 }
 
 impl<K, T> DeltaQueue<K, T> {
-    /// Nothing is pushed any more; what is pending can still be popped.
+    /// Closes the queue: later pushes are ignored, pending deltas can still be popped.
     pub fn close(&self) {
         self.inner.lock().is_closed = true;
         self.pushed.notify_one();
     }
 
-    /// How many keys are pending.
+    /// Returns the number of pending keys.
     pub fn len(&self) -> usize {
         self.inner.lock().order.len()
     }
 
-    /// Whether nothing is pending.
+    /// Returns whether no key is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of deltas that were merged with another of their key since the queue was created.
+    /// Returns the number of deltas merged into a pending one since the queue was created.
     pub fn coalesced(&self) -> u64 {
         self.inner.lock().coalesced
     }
 
-    /// The place that the next key will have.
-    pub(crate) fn next_place(&self) -> u64 {
-        self.inner.lock().next_place
+    /// Returns the position that the next new key will get.
+    pub(crate) fn next_position(&self) -> u64 {
+        self.inner.lock().next_position
     }
 
-    /// The place of the key that is next; `None` if nothing is pending.
-    pub(crate) fn first_place(&self) -> Option<u64> {
-        self.inner.lock().order.first_key_value().map(|(place, _)| *place)
+    /// Returns the position of the first pending key.
+    pub(crate) fn first_position(&self) -> Option<u64> {
+        self.inner.lock().order.first_key_value().map(|(position, _)| *position)
     }
 }
 
 impl<K: Hash + Eq, T> DeltaQueue<K, T> {
-    /// Since when the key is pending that is next.
+    /// Returns the time since which the first pending key has waited.
     pub fn waiting_since(&self) -> Option<Instant> {
         let inner = self.inner.lock();
         let (_, key) = inner.order.first_key_value()?;
@@ -196,34 +206,34 @@ impl<K: Hash + Eq, T> DeltaQueue<K, T> {
 
 impl<K: Hash + Eq + Clone, T: Incarnation> Inner<K, T> {
     fn push(&mut self, key: K, delta: Delta<T>, now: Instant) {
-        let (place, since, what) = match self.pending.remove(&key) {
+        let (position, since, what) = match self.pending.remove(&key) {
             None => {
-                let place = self.next_place;
-                self.next_place += 1;
-                (place, now, Pending::One(delta))
+                let position = self.next_position;
+                self.next_position += 1;
+                (position, now, Pending::One(delta))
             }
             Some(queued) => {
                 self.coalesced += 1;
-                (queued.place, queued.since, queued.what.then(delta))
+                (queued.position, queued.since, queued.what.then(delta))
             }
         };
         if self.transient == Transient::Skip && matches!(what, Pending::Transient { .. }) {
-            self.order.remove(&place);
+            self.order.remove(&position);
             return;
         }
-        self.order.insert(place, key.clone());
-        self.pending.insert(key, Queued { place, since, what });
+        self.order.insert(position, key.clone());
+        self.pending.insert(key, Queued { position, since, what });
     }
 
     fn pop(&mut self) -> Option<(K, Delta<T>)> {
-        let (place, key) = self.order.pop_first()?;
+        let (position, key) = self.order.pop_first()?;
         let queued = self.pending.remove(&key)?;
         let (delta, rest) = queued.what.split();
         if let Some(what) = rest {
-            self.order.insert(place, key.clone());
+            self.order.insert(position, key.clone());
             self.pending.insert(key.clone(), Queued { what, ..queued });
         }
-        if self.order.is_empty() && self.pending.capacity() > ROOM {
+        if self.order.is_empty() && self.pending.capacity() > KEPT_CAPACITY {
             self.pending = HashMap::new();
         }
         Some((key, delta))
@@ -237,7 +247,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// A state of an object: which one, and in which version.
+    /// A state of an object.
     #[derive(Debug, Clone, PartialEq, Eq)]
     struct State {
         uid: u8,
@@ -245,7 +255,7 @@ mod tests {
     }
 
     impl Incarnation for State {
-        fn is_same_as(&self, other: &Self) -> bool {
+        fn same_uid(&self, other: &Self) -> bool {
             self.uid == other.uid
         }
     }
@@ -271,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_becomes_as_little_as_it_can() {
+    fn pending_deltas_of_a_key_are_coalesced() {
         let (one, two, three) = (state(1, 1), state(1, 2), state(1, 3));
         let (new, newer) = (state(2, 4), state(2, 5));
         let gone = || deleted(one.clone(), two.clone());
@@ -329,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_keeps_its_place_and_loses_it_with_its_last_delta() {
+    fn a_key_keeps_its_position_until_its_last_delta_is_dropped() {
         for (transient, expected) in
             [(Transient::Report, ["a", "b", "c"]), (Transient::Skip, ["a", "c", "b"])]
         {
@@ -370,13 +380,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_leaves_no_room_behind() {
+    fn an_emptied_queue_releases_its_capacity() {
         let queue = DeltaQueue::default();
         (0..10_000_u32).for_each(|key| queue.push(key, added(state(1, key))));
         assert_eq!(queue.take(9_999).unwrap().len(), 9_999);
         assert!(queue.inner.lock().pending.capacity() >= 9_999);
         assert_eq!(queue.take(9_999), Some(vec![(9_999, added(state(1, 9_999)))]));
-        assert!(queue.inner.lock().pending.capacity() <= ROOM);
+        assert!(queue.inner.lock().pending.capacity() <= KEPT_CAPACITY);
         assert_eq!(queue.take(1), Some(vec![]));
         queue.push(1, added(state(1, 1)));
         queue.close();
@@ -385,7 +395,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_consumer_waits_and_is_woken_and_told_of_the_end() {
+    async fn a_waiting_consumer_is_woken_by_a_push_and_by_close() {
         let queue = std::sync::Arc::new(DeltaQueue::default());
         let consumer = tokio::spawn({
             let queue = queue.clone();
@@ -403,7 +413,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_consumer_is_told_of_the_end() {
+    async fn close_wakes_every_consumer() {
         let queue = std::sync::Arc::new(DeltaQueue::<&str, State>::default());
         let consumers: Vec<_> = (0..3)
             .map(|_| {
@@ -438,13 +448,13 @@ mod tests {
         ]
     }
 
-    /// A consumer that keeps a copy of the objects by the deltas it receives.
+    /// A consumer that mirrors the objects from the deltas it receives.
     #[derive(Default)]
     struct Copy {
         objects: BTreeMap<u8, State>,
-        /// The newest version that it has received of each key.
+        /// The newest version received of each key.
         newest: BTreeMap<u8, u32>,
-        /// The keys that have changed since it last received a delta of them (Q3).
+        /// The keys that have changed since their last delta was received (`delta.Q3`).
         changed: std::collections::BTreeSet<u8>,
     }
 
@@ -455,8 +465,8 @@ mod tests {
             match delta {
                 Delta::Added { new, .. } => prop_assert_eq!(self.objects.insert(key, new), None),
                 Delta::Updated { old, new } => {
-                    prop_assert!(old.is_same_as(&new));
-                    prop_assert_eq!(self.objects.insert(key, new), Some(old)); // Q4
+                    prop_assert!(old.same_uid(&new));
+                    prop_assert_eq!(self.objects.insert(key, new), Some(old), "delta.Q4");
                 }
                 Delta::Deleted { old, .. } => match self.objects.remove(&key) {
                     Some(known) => prop_assert_eq!(known, old),
@@ -471,7 +481,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn who_believes_all_deltas_ends_with_what_there_is(steps in prop::collection::vec(step(), 0..60)) {
+        fn a_mirror_that_applies_all_deltas_equals_the_source(steps in prop::collection::vec(step(), 0..60)) {
             let queue = TrackingQueue::default();
             let (mut world, mut seen) = (BTreeMap::<u8, State>::new(), Copy::default());
             for (version, step) in steps.into_iter().enumerate() {
@@ -508,11 +518,11 @@ mod tests {
                 seen.apply(key, delta)?;
             }
             prop_assert_eq!(seen.objects, world);
-            prop_assert!(seen.changed.is_empty(), "Q3: {:?}", seen.changed);
+            prop_assert!(seen.changed.is_empty(), "delta.Q3: {:?}", seen.changed);
         }
     }
 
-    /// Pops what is there.
+    /// Pops without waiting.
     fn pop_now(queue: &TrackingQueue<u8, State>) -> (u8, Delta<State>) {
         use futures_util::FutureExt as _;
         queue.pop().now_or_never().unwrap().unwrap()

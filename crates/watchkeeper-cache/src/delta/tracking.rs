@@ -1,4 +1,4 @@
-//! A queue that knows for itself what is new.
+//! Tracking queue: a delta queue that derives deltas from states.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,8 +7,8 @@ use std::hash::Hash;
 use super::{Delta, DeltaQueue, Incarnation};
 use crate::lock::Mutex;
 
-/// A [`DeltaQueue`] for whoever has objects and no store: it remembers what was put, and so knows what is new,
-/// what has changed and what a list does not have any more.
+/// A [`DeltaQueue`] for producers without a store. It remembers the last state of each key, and derives from it whether
+/// an object was added or updated, and which ones a new list no longer contains.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -38,7 +38,7 @@ pub struct TrackingQueue<K, T> {
 #[derive(Debug)]
 struct Known<K, T> {
     objects: HashMap<K, T>,
-    /// Whether there was a list.
+    /// Whether `replace` has been called.
     is_populated: bool,
 }
 
@@ -50,14 +50,14 @@ impl<K, T> Default for TrackingQueue<K, T> {
 }
 
 impl<K: Hash + Eq + Clone, T: Incarnation + Clone> TrackingQueue<K, T> {
-    /// An object is new or has changed.
+    /// Adds or updates an object.
     pub fn put(&self, key: K, new: T) {
         let mut known = self.known.lock();
         let deltas = known.put(key.clone(), new, false);
         self.queue.push_all(std::iter::repeat(key).zip(deltas));
     }
 
-    /// Records that an object is gone, with its last state. Has no effect for a key that is not known.
+    /// Deletes an object, with its final state. Ignored for an unknown key.
     pub fn delete(&self, key: K, last: T) {
         let mut known = self.known.lock();
         if let Some(old) = known.objects.remove(&key) {
@@ -65,7 +65,7 @@ impl<K: Hash + Eq + Clone, T: Incarnation + Clone> TrackingQueue<K, T> {
         }
     }
 
-    /// There are these objects and no others. Deletions come first, and all of it in one step.
+    /// Atomically replaces all objects. Deletions are queued first.
     pub fn replace(&self, objects: impl IntoIterator<Item = (K, T)>) {
         let mut known = self.known.lock();
         let mut before = std::mem::take(&mut known.objects);
@@ -86,28 +86,28 @@ impl<K: Hash + Eq + Clone, T: Incarnation + Clone> TrackingQueue<K, T> {
         self.queue.push_all(deltas);
     }
 
-    /// Has every known object looked at again.
+    /// Queues a [`Delta::Resync`] for each object without a pending delta.
     pub fn resync(&self) {
         let known = self.known.lock();
         self.queue.resync(known.objects.iter().map(|(key, object)| (key.clone(), object.clone())));
     }
 
-    /// The next delta: see [`DeltaQueue::pop`].
+    /// Waits for the next delta: see [`DeltaQueue::pop`].
     pub async fn pop(&self) -> Option<(K, Delta<T>)> {
         self.queue.pop().await
     }
 
-    /// Nothing is added any more; what is pending can still be popped.
+    /// Closes the queue: see [`DeltaQueue::close`].
     pub fn close(&self) {
         self.queue.close();
     }
 
-    /// How many keys are pending.
+    /// Returns the number of pending keys.
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether nothing is pending.
+    /// Returns whether no key is pending.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -116,15 +116,16 @@ impl<K: Hash + Eq + Clone, T: Incarnation + Clone> TrackingQueue<K, T> {
 impl<K: Hash + Eq, T: Incarnation + Clone> Known<K, T> {
     fn put(&mut self, key: K, new: T, initial: bool) -> Vec<Delta<T>> {
         match self.objects.entry(key) {
-            Entry::Vacant(place) => {
-                place.insert(new.clone());
+            Entry::Vacant(entry) => {
+                entry.insert(new.clone());
                 vec![Delta::Added { new, initial }]
             }
-            Entry::Occupied(mut place) => {
-                let old = place.insert(new.clone());
-                match old.is_same_as(&new) {
-                    true => vec![Delta::Updated { old, new }],
-                    false => vec![Delta::missed(old), Delta::Added { new, initial: false }],
+            Entry::Occupied(mut entry) => {
+                let old = entry.insert(new.clone());
+                if old.same_uid(&new) {
+                    vec![Delta::Updated { old, new }]
+                } else {
+                    vec![Delta::missed(old), Delta::Added { new, initial: false }]
                 }
             }
         }
@@ -135,12 +136,12 @@ impl<K: Hash + Eq, T: Incarnation + Clone> Known<K, T> {
 mod tests {
     use super::*;
 
-    /// A state: of which object, and what it is like.
+    /// A UID and a state.
     #[derive(Debug, Clone, PartialEq)]
     struct Lamp(u8, &'static str);
 
     impl Incarnation for Lamp {
-        fn is_same_as(&self, other: &Self) -> bool {
+        fn same_uid(&self, other: &Self) -> bool {
             self.0 == other.0
         }
     }
@@ -154,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knew_is_not_told_to_be_gone() {
+    fn deleting_an_unknown_key_is_not_reported() {
         let queue = TrackingQueue::default();
         queue.delete("hall", Lamp(1, "on"));
         assert_eq!(all(&queue), []);
     }
 
     #[test]
-    fn an_object_that_only_one_list_had_is_reported_as_deleted() {
+    fn an_object_missing_from_the_next_list_is_reported_as_deleted() {
         let queue = TrackingQueue::default();
         queue.replace([("yard", Lamp(2, "on"))]);
         queue.replace([]);
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn several_empty_lists_are_one_deletion_with_the_newest_state_that_was_seen() {
+    fn several_empty_lists_are_one_deletion_with_the_last_received_state() {
         let queue = TrackingQueue::default();
         queue.put("hall", Lamp(1, "on"));
         all(&queue);
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_after_a_deletion_keeps_both_if_the_object_is_another() {
+    fn a_deletion_and_a_successor_with_another_uid_are_both_reported() {
         let queue = TrackingQueue::default();
         queue.replace([("hall", Lamp(1, "on"))]);
         all(&queue);
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_handled_and_changes_again_waits_behind_the_others() {
+    fn a_popped_key_that_changes_again_queues_behind_the_others() {
         let queue = TrackingQueue::default();
         queue.put("hall", Lamp(1, "on"));
         queue.put("yard", Lamp(2, "on"));
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resync_is_of_what_is_known_and_does_not_wait_already() {
+    fn a_resync_skips_keys_that_are_already_pending() {
         let queue = TrackingQueue::default();
         queue.replace([("hall", Lamp(1, "on")), ("yard", Lamp(2, "on"))]);
         all(&queue);

@@ -1,4 +1,4 @@
-//! Filter: of which objects a handler hears.
+//! Filter: selects the objects that a handler is notified of.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,10 @@ use watchkeeper_core::{LabelSelector, Object};
 
 use crate::delta::Delta;
 
-/// Which objects a handler hears of. One that comes to match is added for it, one that ceases to is deleted.
+/// Selects the objects that a handler is notified of; client-go's `FilteringResourceEventHandler`.
+///
+/// An update that makes an object match is delivered as an addition, one that makes it no longer match as a deletion.
+/// The predicate runs on the writer's thread: it must be fast and deterministic.
 ///
 /// ```
 /// use watchkeeper_cache::handler::Filter;
@@ -24,23 +27,23 @@ pub struct Filter {
 type Passes = dyn Fn(&Object) -> bool + Send + Sync;
 
 impl Filter {
-    /// Those for which a function says so. It must always say the same of the same state.
+    /// Selects the objects for which a function returns true.
     pub fn of(passes: impl Fn(&Object) -> bool + Send + Sync + 'static) -> Self {
         Self { passes: Some(Arc::new(passes)) }
     }
 
-    /// Those of a namespace.
+    /// Selects the objects in a namespace.
     pub fn namespace(namespace: &str) -> Self {
         let namespace = namespace.to_owned();
         Self::of(move |object| object.head.key().namespace() == Some(&namespace))
     }
 
-    /// Those with such labels.
+    /// Selects the objects that match a label selector.
     pub fn labels(selector: LabelSelector) -> Self {
         Self::of(move |object| selector.matches(|key| object.head.label(key)))
     }
 
-    /// Those that pass both.
+    /// Selects the objects that pass both filters.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self::of(move |object| self.passes(object) && other.passes(object))
@@ -50,8 +53,8 @@ impl Filter {
         self.passes.as_ref().is_none_or(|passes| passes(object))
     }
 
-    /// What has happened, as one hears of it who sees only what passes.
-    pub(super) fn seen(&self, delta: &Delta<Arc<Object>>) -> Option<Delta<Arc<Object>>> {
+    /// Returns the delta as it appears to a handler that sees only matching objects.
+    pub(super) fn apply(&self, delta: &Delta<Arc<Object>>) -> Option<Delta<Arc<Object>>> {
         if self.passes.is_none() {
             return Some(delta.clone());
         }

@@ -1,21 +1,25 @@
-//! Handlers: who hears of changes.
+//! Handlers: receivers of changes.
 //!
-//! From: the store.
-//! To:   a loop of one's own ([`Subscription`]), or a function that is called ([`Handler`]).
+//! Input:  the store.
+//! Output: a callback ([`Handler`]), or the caller's own loop ([`Subscription`], [`RawEvents`]).
 //!
-//! - H1: a handler that is slow holds at most two pending changes for each key that has changed, and slows nobody.
-//! - H2: a handler that panics is reported, and goes on with the next change; nobody else notices.
-//! - H3: dropping a subscription ends it. A handler stays registered until it is removed or the informer ends.
+//! Invariants:
+//! - `handler.H1`: a slow handler has at most two pending deltas for each key, and delays neither the reflector nor other
+//!   handlers.
+//! - `handler.H2`: a panic in a handler is reported; the handler continues with the next change, and others are not
+//!   affected.
+//! - `handler.H3`: dropping a subscription unsubscribes. A handler stays registered until it is removed or the informer
+//!   stops.
 
-mod events;
-mod figures;
 mod filter;
+mod raw_events;
 mod run;
+mod stats;
 mod subscription;
 
-pub use events::{EveryEvent, Heard};
-pub use figures::Figures;
 pub use filter::Filter;
+pub use raw_events::{RawEvent, RawEvents};
 pub(crate) use run::message;
-pub use run::{Handler, HandlerPanic};
+pub use run::{Handler, HandlerOutput, HandlerPanic};
+pub use stats::HandlerStats;
 pub use subscription::{Resync, Subscription, SubscriptionOptions};

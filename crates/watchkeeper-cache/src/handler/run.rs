@@ -1,7 +1,8 @@
-//! Handler: a function that is called for every change.
+//! Handler: a task that calls a function for every change.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -12,107 +13,139 @@ use watchkeeper_core::{Object, ObjectKey};
 use super::Subscription;
 use crate::delta::Delta;
 
-/// What a handler hears of.
 type Change = Delta<Arc<Object>>;
 
-/// A handler has panicked (H2).
+/// A panic in a handler (`handler.H2`).
 #[derive(Debug)]
 pub struct HandlerPanic {
-    /// Whose change it was handling.
+    /// The key of the object that was being handled.
     pub key: ObjectKey,
-    /// What it said.
+    /// The panic message.
     pub message: String,
 }
 
-/// A function that is called for every change, one after the other, in a task of its own.
+/// A registered callback; client-go's `ResourceEventHandlerRegistration`.
 ///
-/// It is registered until it is [removed](Self::remove) or its informer ends, as a handler of client-go's
-/// `AddEventHandler`: dropping this value detaches it, as dropping a tokio `JoinHandle` does.
+/// # Ordering
+/// The callback runs in its own task, one call at a time. It receives each existing object as an initial
+/// [`Delta::Added`], and then the changes of each key in order. Changes that arrive while it is busy are coalesced
+/// by key.
+///
+/// # Failure
+/// A panic is caught, counted and reported, and the next change is handled. There are no retries: callbacks that can
+/// fail put a key on a work queue, as with client-go.
+///
+/// # Lifetime
+/// The callback stays registered until it is [removed](Self::remove) or its informer stops. Dropping this value does not
+/// unregister it, as dropping a tokio `JoinHandle` does not abort the task.
+///
+/// ```no_run
+/// # async fn example(pods: &watchkeeper_cache::Informer) {
+/// use watchkeeper_cache::handler::Handler;
+///
+/// let mut handler = Handler::start(pods.subscribe(Default::default()), |change| println!("{change:?}"));
+/// pods.start();
+/// handler.caught_up().await; // has processed all pods of the first list
+/// handler.remove();
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Handler {
     task: JoinHandle<()>,
     caught_up: watch::Receiver<bool>,
 }
 
+/// The return type of a handler function: nothing, or a boxed future that is awaited before the next change.
+///
+/// Implemented for `()` and for `Pin<Box<dyn Future>>`, so that one [`Handler::start`] serves both kinds of functions and
+/// still infers their argument.
+pub trait HandlerOutput: sealed::Sealed {
+    /// Waits for the end of the call.
+    #[doc(hidden)]
+    fn finish(self) -> impl Future<Output = ()> + Send;
+}
+
+impl HandlerOutput for () {
+    fn finish(self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+}
+
+impl<F: Future<Output = ()> + Send + ?Sized> HandlerOutput for Pin<Box<F>> {
+    fn finish(self) -> impl Future<Output = ()> + Send {
+        self
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for () {}
+    impl<F: ?Sized> Sealed for std::pin::Pin<Box<F>> {}
+}
+
 impl Handler {
-    /// Calls a function for every change. Panics are logged.
-    pub fn start(subscription: Subscription, mut handle: impl FnMut(Change) + Send + 'static) -> Self {
-        Self::start_reporting(
-            subscription,
-            move |change| {
-                handle(change);
-                std::future::ready(())
-            },
-            log,
-        )
-    }
-
-    /// Calls an async function for every change, and awaits it before the next. Panics are logged.
-    pub fn start_async<R>(
-        subscription: Subscription,
-        handle: impl FnMut(Change) -> R + Send + 'static,
-    ) -> Self
-    where
-        R: Future<Output = ()> + Send,
-    {
-        Self::start_reporting(subscription, handle, log)
-    }
-
-    /// Calls an async function for every change, and another one for every panic.
-    pub fn start_reporting<R>(
+    /// Spawns a task that calls a function for every change. Panics are logged, or reported to
+    /// [`Subscription::on_panic`].
+    ///
+    /// An async function returns a boxed future, which is awaited before the next change:
+    ///
+    /// ```no_run
+    /// # async fn save(_: &watchkeeper_core::ObjectKey) {}
+    /// # async fn example(pods: &watchkeeper_cache::Informer) {
+    /// use watchkeeper_cache::handler::Handler;
+    ///
+    /// Handler::start(pods.subscribe(Default::default()), |change| {
+    ///     Box::pin(async move { save(change.newest().head.key()).await })
+    /// });
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// If called outside a tokio runtime.
+    pub fn start<R: HandlerOutput>(
         mut subscription: Subscription,
         mut handle: impl FnMut(Change) -> R + Send + 'static,
-        report: impl Fn(HandlerPanic) + Send + 'static,
-    ) -> Self
-    where
-        R: Future<Output = ()> + Send,
-    {
+    ) -> Self {
         let caught_up = subscription.caught_up();
         let task = tokio::spawn(async move {
             while let Some(change) = subscription.next().await {
                 let key = change.newest().head.key().clone();
-                let called = async { handle(change).await };
+                let called = async { handle(change).finish().await };
                 if let Err(panic) = AssertUnwindSafe(called).catch_unwind().await {
-                    subscription.has_panicked();
-                    report(HandlerPanic { key, message: message(&*panic) });
+                    subscription.report_panic(HandlerPanic { key, message: message(&*panic) });
                 }
             }
         });
         Self { task, caught_up }
     }
 
-    /// Waits until all that was there at the beginning has been handled. False if it ended before.
+    /// Waits until all objects of the first list have been handled. Returns false if the handler ends before that.
     pub async fn caught_up(&mut self) -> bool {
         self.caught_up.wait_for(|caught_up| *caught_up).await.is_ok()
     }
 
-    /// Removes it, without waiting for a call that is under way: that call is dropped at its next await point.
+    /// Unregisters the callback without waiting. A call in progress is cancelled at its next await point.
     pub fn remove(self) {
         self.task.abort();
     }
 
-    /// Removes it, and waits until a call that is under way was dropped.
+    /// Unregisters the callback, and waits until a call in progress is cancelled.
     pub async fn stop(self) {
         self.task.abort();
-        let _ = self.task.await; // an error: the task was aborted
+        let _ = self.task.await; // an error means that the task was aborted
     }
 
-    /// Waits until there are no more changes: the informer has ended, or the handler was removed.
+    /// Waits until the handler has ended: its informer has stopped and all pending changes are handled.
     pub async fn finished(self) {
         let _ = self.task.await;
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "as everybody who is told")]
-fn log(panic: HandlerPanic) {
-    tracing::error!(key = %panic.key, panic = panic.message, "a handler has panicked");
-}
-
-/// What somebody said who has panicked.
+/// Returns the message of a panic payload.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (_, Some(text)) => text.clone(),
-        _ => "a panic without a text".to_owned(),
+        _ => "panic without a message".to_owned(),
     }
 }

@@ -1,5 +1,6 @@
-//! Subscription: changes, one after the other, for who asks for the next.
+//! Subscription: a pull-based stream of coalesced changes.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
@@ -9,44 +10,44 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 use watchkeeper_core::{Object, ObjectKey};
 
-use super::{Figures, Filter};
+use super::{Filter, HandlerPanic, HandlerStats};
 use crate::delta::{Delta, DeltaQueue, Transient};
 use crate::lock::Mutex;
 use crate::store::{Snapshot, Store, Subscriber};
 
-/// A resync is not asked for more often than this.
-const SHORTEST_RESYNC: Duration = Duration::from_secs(1);
+/// Shorter resync periods are raised to this.
+const MIN_RESYNC: Duration = Duration::from_secs(1);
 
-/// How one subscribes.
+/// The options of a [`Subscription`].
 #[derive(Debug, Clone, Default)]
 pub struct SubscriptionOptions {
-    /// Of which objects.
+    /// Selects the objects; all of them by default.
     pub filter: Filter,
-    /// What the subscription is called in metrics and dumps; nothing by default.
+    /// The name in metrics and dumps; empty by default.
     pub name: String,
-    /// How often every object is looked at again, changed or not.
+    /// The resync period.
     pub resync: Resync,
-    /// What becomes of an object that is added and deleted before the subscriber looks.
+    /// The treatment of objects that are added and deleted before the subscriber receives them.
     pub transient: Transient,
-    /// Woken whenever there is something to [take](Subscription::take), and when there is no more: for who waits for
-    /// several subscriptions at once. It is called while the store tells of a change, and must not wait.
+    /// Woken when there is something to [take](Subscription::take) and when the subscription ends; for callers that
+    /// wait for several subscriptions at once. Called with a lock of the store held: must not block.
     pub waker: Option<Waker>,
 }
 
-/// How often every object is looked at again, changed or not.
+/// The period after which all objects are delivered again as [`Delta::Resync`], without a request to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Resync {
-    /// As the informer has it by default, and if it has nothing, never.
+    /// The informer's default, which is never unless it was configured.
     #[default]
     Default,
-    /// Never, whatever the informer has.
+    /// Never.
     Never,
-    /// This often. Shorter than a second is a second, except that zero is never.
+    /// This period. Zero means never; other periods below a second are raised to one second.
     Every(Duration),
 }
 
 impl Resync {
-    /// This one, or the other where it leaves it open.
+    /// Returns `self`, or `default` if `self` is [`Resync::Default`].
     #[must_use]
     pub fn or(self, default: Self) -> Self {
         match self {
@@ -57,65 +58,94 @@ impl Resync {
 
     fn period(self) -> Option<Duration> {
         match self {
-            Self::Every(period) if !period.is_zero() => Some(period.max(SHORTEST_RESYNC)),
+            Self::Every(period) if !period.is_zero() => Some(period.max(MIN_RESYNC)),
             Self::Default | Self::Never | Self::Every(_) => None,
         }
     }
 }
 
-/// All objects, and then every change of them. Where several changes wait they become one.
+/// A stream of the changes of a store, coalesced by key.
 ///
-/// Dropped, it ends. While it exists, the informer it came from keeps running.
+/// # Guarantees
+/// Delivers each existing object as an initial [`Delta::Added`], and then every change of a key in order. Changes that
+/// the subscriber has not received yet are coalesced into at most two deltas for each key, so a slow subscriber skips
+/// intermediate states and never misses the newest one. A delivered state is readable in the store before it is
+/// received here.
+///
+/// # Threads
+/// Each subscription has its own queue. A slow one delays neither the reflector nor other subscribers.
+///
+/// # Ending
+/// Dropping it unsubscribes. While it exists, its informer keeps running. When the informer stops, pending changes are
+/// still delivered, and then [`next`](Self::next) returns `None`.
+///
+/// ```no_run
+/// # async fn example(pods: &watchkeeper_cache::Informer) {
+/// let mut changes = pods.subscribe(Default::default());
+/// while let Some(delta) = changes.next().await {
+///     println!("{}", delta.newest().head.key());
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "a subscription ends when it is dropped"]
 pub struct Subscription {
     store: Store,
     queue: Arc<Queue>,
-    resync: Option<Again>,
+    resync: Option<ResyncTimer>,
     caught_up: watch::Sender<bool>,
+    on_panic: Option<OnPanic>,
+}
+
+struct OnPanic(Box<dyn Fn(HandlerPanic) + Send>);
+
+impl fmt::Debug for OnPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnPanic")
+    }
 }
 
 #[derive(Debug)]
-struct Again {
+struct ResyncTimer {
     period: Duration,
     next: Instant,
 }
 
-/// What the store writes to.
+/// The part that the store writes to.
 #[derive(Debug)]
 struct Queue {
     deltas: DeltaQueue<ObjectKey, Arc<Object>>,
     filter: Filter,
     name: Arc<str>,
     panics: AtomicU64,
-    /// All that was there at the beginning is before this place; `None` while that is not known.
+    /// The queue position after the last initial object; `None` until the store is ready.
     initial: Mutex<Option<u64>>,
-    synced: Notify,
+    ready: Notify,
     waker: Option<Waker>,
 }
 
 impl Subscriber for Queue {
-    fn hear(&self, deltas: &[Delta<Arc<Object>>]) {
-        let mut seen = deltas.iter().filter_map(|delta| self.filter.seen(delta)).peekable();
+    fn notify(&self, deltas: &[Delta<Arc<Object>>]) {
+        let mut seen = deltas.iter().filter_map(|delta| self.filter.apply(delta)).peekable();
         if seen.peek().is_some() {
             self.deltas.push_all(seen.map(|delta| (delta.newest().head.key().clone(), delta)));
             self.wake();
         }
     }
 
-    fn synced(&self) {
-        *self.initial.lock() = Some(self.deltas.next_place());
-        self.synced.notify_one();
+    fn ready(&self) {
+        *self.initial.lock() = Some(self.deltas.next_position());
+        self.ready.notify_one();
         self.wake();
     }
 
-    fn ended(&self) {
+    fn close(&self) {
         self.deltas.close();
         self.wake();
     }
 
-    fn figures(&self) -> Figures {
-        Figures {
+    fn stats(&self) -> HandlerStats {
+        HandlerStats {
             name: self.name.clone(),
             pending: self.deltas.len(),
             lag: self.lag(),
@@ -139,37 +169,45 @@ impl Queue {
 }
 
 impl Subscription {
-    /// Of a store.
+    /// Subscribes to a store.
     pub fn new(store: &Store, options: SubscriptionOptions) -> Self {
-        let new = Self::of_nothing(store, options);
+        let new = Self::detached(store, options);
         store.subscribe(&new.queue);
         new
     }
 
-    /// What there is now, and every change of it from now on. With the objects told one by one, one that goes before
-    /// that would not be told of.
+    /// Sets a function that is called when a [`Handler`](super::Handler) of this subscription panics. By default the panic
+    /// is logged.
+    pub fn on_panic(mut self, report: impl Fn(HandlerPanic) + Send + 'static) -> Self {
+        self.on_panic = Some(OnPanic(Box::new(report)));
+        self
+    }
+
+    /// Takes a snapshot, and subscribes to the changes after it, atomically. If the existing objects were delivered as
+    /// additions, one deleted before it is received could be coalesced away.
     pub(crate) fn since(store: &Store, options: SubscriptionOptions) -> (Snapshot, Self) {
-        let new = Self::of_nothing(store, options);
+        let new = Self::detached(store, options);
         (store.subscribe_since(&new.queue), new)
     }
 
-    fn of_nothing(store: &Store, options: SubscriptionOptions) -> Self {
+    fn detached(store: &Store, options: SubscriptionOptions) -> Self {
         let queue = Arc::new(Queue {
             deltas: DeltaQueue::new(options.transient),
             filter: options.filter,
             name: options.name.into(),
             panics: AtomicU64::new(0),
             initial: Mutex::default(),
-            synced: Notify::new(),
+            ready: Notify::new(),
             waker: options.waker,
         });
         let resync = options.resync.period();
-        let resync = resync.map(|period| Again { period, next: Instant::now() + period });
-        Self { store: store.clone(), queue, resync, caught_up: watch::Sender::new(false) }
+        let resync = resync.map(|period| ResyncTimer { period, next: Instant::now() + period });
+        Self { store: store.clone(), queue, resync, caught_up: watch::Sender::new(false), on_panic: None }
     }
 
-    /// The next change; waits for one. `None` once the store gets no more. What was returned before counts as
-    /// handled.
+    /// Waits for the next change. Returns `None` once the informer has stopped and all changes were delivered.
+    ///
+    /// Calling it marks the previous change as handled. Cancel safe: if dropped, no change is lost.
     pub async fn next(&mut self) -> Option<Delta<Arc<Object>>> {
         loop {
             self.catch_up();
@@ -181,64 +219,73 @@ impl Subscription {
             };
             tokio::select! {
                 biased;
-                () = resync => self.look_again(),
-                () = self.queue.synced.notified() => {}
+                () = resync => self.resync_now(),
+                () = self.queue.ready.notified() => {}
                 popped = self.queue.deltas.pop() => return popped.map(|(_, delta)| delta),
             }
         }
     }
 
-    /// The changes that wait, at most so many, without waiting for any; `None` once the store gets no more. What was
-    /// returned before counts as handled. Nobody is asked to look again by the time that has passed.
+    /// Returns up to `most` pending changes without waiting. Returns `None` once the informer has stopped and all
+    /// changes were delivered.
+    ///
+    /// Calling it marks the previous changes as handled. It ignores the resync period.
     pub fn take(&mut self, most: usize) -> Option<Vec<Delta<Arc<Object>>>> {
         self.catch_up();
         let taken = self.queue.deltas.take(most)?;
         Some(taken.into_iter().map(|(_, delta)| delta).collect())
     }
 
-    /// Has every object looked at again now, but for those of which something is pending.
+    /// Queues a [`Delta::Resync`] for every object without a pending change.
     pub fn resync(&self) {
         self.store.resync(&*self.queue);
     }
 
-    /// Whether all that was there at the beginning has been handled.
+    /// Returns whether all objects of the first list have been handled.
     pub fn is_caught_up(&self) -> bool {
         *self.caught_up.borrow()
     }
 
-    /// Becomes true when all that was there at the beginning has been handled.
+    /// Returns a receiver that becomes true when all objects of the first list have been handled.
     pub fn caught_up(&self) -> watch::Receiver<bool> {
         self.caught_up.subscribe()
     }
 
-    /// How many keys wait.
+    /// Returns the number of pending keys.
     pub fn pending(&self) -> usize {
         self.queue.deltas.len()
     }
 
-    /// How long the key has waited that is next: how far this handler is behind.
+    /// Returns the time that the oldest pending change has waited.
     pub fn lag(&self) -> Duration {
         self.queue.lag()
     }
 
-    /// How it is doing.
-    pub fn figures(&self) -> Figures {
-        self.queue.figures()
+    /// Returns the subscription's counters.
+    pub fn stats(&self) -> HandlerStats {
+        self.queue.stats()
     }
 
-    /// Its handler has panicked.
-    pub(super) fn has_panicked(&self) {
+    /// Counts and reports a panic of the handler.
+    pub(super) fn report_panic(&self, panic: HandlerPanic) {
         self.queue.panics.fetch_add(1, Ordering::Relaxed);
+        match &self.on_panic {
+            Some(OnPanic(report)) => report(panic),
+            None => {
+                let HandlerPanic { key, message } = panic;
+                tracing::error!(%key, panic = message, "handler panicked; continuing with the next change");
+            }
+        }
     }
 
     fn catch_up(&self) {
         let Some(initial) = *self.queue.initial.lock() else { return };
-        if !self.is_caught_up() && self.queue.deltas.first_place().is_none_or(|first| first >= initial) {
+        if !self.is_caught_up() && self.queue.deltas.first_position().is_none_or(|first| first >= initial) {
             self.caught_up.send_replace(true);
         }
     }
 
-    fn look_again(&mut self) {
+    fn resync_now(&mut self) {
         if let Some(resync) = &mut self.resync {
             resync.next = Instant::now() + resync.period;
         }

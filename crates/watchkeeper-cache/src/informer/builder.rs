@@ -1,145 +1,99 @@
-//! Builder: what the informers of a factory have in common.
+//! Informer builder.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::fmt;
+use std::sync::Arc;
 
-use watchkeeper_core::{Collection, FieldSelector, LabelSelector, Sources};
+use tokio::sync::watch;
+use watchkeeper_core::{Collection, ListWatch};
+use watchkeeper_wire::Kind;
 
-use super::InformerFactory;
+use super::exit::OnExit;
+use super::life::Life;
+use super::{Informer, Shared};
 use crate::handler::Resync;
+use crate::lock::Mutex;
 use crate::reflector::Reflector;
-use crate::store::Writer;
+use crate::store::{Store, Writer};
 
-pub(super) type Configure = dyn Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync;
-
-/// How a factory is to be: see [`InformerFactory::builder`].
+/// Configures an [`Informer`]: see [`Informer::builder`].
 ///
 /// ```no_run
-/// # fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
-/// use std::num::NonZeroU32;
+/// # fn example(pods: impl watchkeeper_core::ListWatch + 'static) {
 /// use std::time::Duration;
-/// use watchkeeper_cache::InformerFactory;
+/// use watchkeeper_cache::Informer;
 /// use watchkeeper_cache::handler::Resync;
+/// use watchkeeper_wire::Kind;
 ///
-/// let factory = InformerFactory::builder(server)
-///     .namespaces(["shop", "bank"])
-///     .labels("app.kubernetes.io/part-of=shop".parse()?)
-///     .resync(Duration::from_secs(600))
-///     .resync_of("", "pods", Resync::Never)
-///     .configure(|collection, reflector| match collection.resource() {
-///         "events" => reflector.page_size(NonZeroU32::MIN.saturating_add(9_999)),
-///         _ => reflector,
-///     })
+/// let informer = Informer::builder(Kind::new("", "v1", "Pod"), pods)
+///     .resync(Resync::Every(Duration::from_secs(600)))
+///     .configure(|reflector| reflector.name("pods of the shop"))
 ///     .build();
-/// # Ok(())
 /// # }
 /// ```
 #[must_use]
-pub struct FactoryBuilder {
-    sources: Box<dyn Sources>,
-    settings: Settings,
-}
-
-/// What the informers of a factory have in common.
-#[derive(Default)]
-pub(super) struct Settings {
-    namespaces: Vec<String>,
-    labels: LabelSelector,
-    fields: FieldSelector,
-    is_metadata: bool,
+pub struct InformerBuilder {
+    kind: Kind,
+    collection: Option<Collection>,
+    store: Store,
+    reflector: Reflector<Writer>,
     resync: Resync,
-    /// By group and resource.
-    resyncs: BTreeMap<(String, String), Resync>,
-    pub(super) configure: Option<Box<Configure>>,
+    on_exit: Option<OnExit>,
 }
 
-impl FactoryBuilder {
-    pub(super) fn new(sources: Box<dyn Sources>) -> Self {
-        Self { sources, settings: Settings::default() }
+impl InformerBuilder {
+    pub(super) fn new(kind: Kind, source: impl ListWatch + 'static) -> Self {
+        let (store, writer) = Store::new();
+        let writer = if source.is_ordered() { writer } else { writer.unordered() };
+        let reflector = Reflector::new(source, writer).name(kind.name().to_string());
+        Self { kind, collection: None, store, reflector, resync: Resync::Default, on_exit: None }
     }
 
-    /// Of these namespaces are the collections that name none, unless they are
-    /// [in none](Collection::cluster_scoped). Several are one informer. By default all namespaces.
-    pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self {
-        self.settings.namespaces = namespaces.into_iter().map(Into::into).collect();
+    /// Sets the resync period of subscriptions that do not set their own; never by default.
+    pub fn resync(mut self, resync: Resync) -> Self {
+        self.resync = resync;
         self
     }
 
-    /// With these labels are the collections that name none. It is part of every list and of every watch.
-    pub fn labels(mut self, selector: LabelSelector) -> Self {
-        self.settings.labels = selector;
+    /// Configures the reflector, for example its page size, its observer or a transform.
+    pub fn configure(mut self, configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>) -> Self {
+        self.reflector = configure(self.reflector);
         self
     }
 
-    /// With these fields are the collections that name none. It is part of every list and of every watch.
-    pub fn fields(mut self, selector: FieldSelector) -> Self {
-        self.settings.fields = selector;
+    pub(super) fn collection(mut self, collection: Collection) -> Self {
+        self.collection = Some(collection);
         self
     }
 
-    /// Only the metadata of all objects: the server sends nothing else.
-    pub fn metadata_only(mut self) -> Self {
-        self.settings.is_metadata = true;
+    pub(super) fn on_exit(mut self, on_exit: OnExit) -> Self {
+        self.on_exit = Some(on_exit);
         self
     }
 
-    /// How often who subscribes, and does not say so himself, looks at every object again; never by default.
-    pub fn resync(mut self, period: Duration) -> Self {
-        self.settings.resync = Resync::Every(period);
-        self
-    }
-
-    /// The same for one resource, which wins.
-    pub fn resync_of(mut self, group: &str, resource: &str, resync: Resync) -> Self {
-        self.settings.resyncs.insert((group.to_owned(), resource.to_owned()), resync);
-        self
-    }
-
-    /// Sets up the reflector of a collection as one likes: page sizes, patience, an observer of its failures,
-    /// what to do when the collection is gone.
-    pub fn configure(
-        mut self,
-        configure: impl Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync + 'static,
-    ) -> Self {
-        self.settings.configure = Some(Box::new(configure));
-        self
-    }
-
-    /// The factory. Nothing is asked for yet.
-    pub fn build(self) -> InformerFactory {
-        InformerFactory::of(self.sources, self.settings)
+    /// Creates the informer. Sends no request.
+    pub fn build(self) -> Informer {
+        let Self { kind, collection, store, reflector, resync, on_exit } = self;
+        let life = Arc::new(Life::new());
+        Informer {
+            shared: Arc::new(Shared {
+                name: reflector.called().to_owned(),
+                kind,
+                collection,
+                store: store.kept_by(life.clone()),
+                progress: reflector.progress(),
+                reconnect: reflector.reconnect(),
+                reflector: Mutex::new(Some(Box::new(reflector))),
+                life,
+                resync,
+                on_exit: Mutex::new(on_exit),
+                exited: watch::Sender::new(None),
+            }),
+        }
     }
 }
 
-impl Settings {
-    /// A collection as it is where it does not say so itself.
-    pub(super) fn complete(&self, collection: &Collection) -> Collection {
-        let mut whole = collection.clone();
-        if collection.in_namespaces().is_empty() && !collection.is_cluster_scoped() {
-            whole = whole.namespaces(&self.namespaces);
-        }
-        if collection.label_selector().is_everything() {
-            whole = whole.labels(&self.labels);
-        }
-        if collection.field_selector().is_everything() {
-            whole = whole.fields(&self.fields);
-        }
-        if self.is_metadata {
-            whole = whole.metadata_only();
-        }
-        whole
-    }
-
-    pub(super) fn resync(&self, collection: &Collection) -> Resync {
-        let resource = (collection.group_version().group, collection.resource().to_owned());
-        self.resyncs.get(&resource).copied().unwrap_or_default().or(self.resync)
-    }
-}
-
-impl std::fmt::Debug for FactoryBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FactoryBuilder")
-            .field("namespaces", &self.settings.namespaces)
-            .finish_non_exhaustive()
+impl fmt::Debug for InformerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InformerBuilder").field("kind", &self.kind.name()).finish_non_exhaustive()
     }
 }

@@ -1,9 +1,10 @@
-//! Factory: one informer for each collection, whoever asks for it.
+//! Informer factory: shares one informer, and so one watch, for each collection.
 //!
-//! - F1: there is at most one informer of a collection, and so one watch.
-//! - F2: an informer whose collection is gone ends, and is forgotten before anybody hears of it: who asks then
-//!   gets a new one.
-//! - F3: when the factory has stopped, no task of its informers is left, and none can be started.
+//! Invariants:
+//! - `factory.F1`: a collection has at most one informer.
+//! - `factory.F2`: an informer whose collection was removed exits, and is removed from the factory before its exit is
+//!   reported; the next request creates a new one.
+//! - `factory.F3`: once the factory has stopped, no task of its informers is running, and none can be started.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,17 +15,27 @@ use std::time::Duration;
 use tokio::sync::broadcast;
 use watchkeeper_core::{Collection, Sources};
 
-use super::builder::Settings;
-use super::ending::KEPT;
-use super::{Ending, Endings, FactoryBuilder, Informer, NotSynced, Unsynced};
+use super::exit::BUFFERED_EXITS;
+use super::factory_builder::Settings;
+use super::{FactoryBuilder, Informer, InformerExited, InformerExits, NotReady, UnreadyInformer};
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
-use crate::reflector::{Reflector, WhenGone, Why};
+use crate::reflector::{ExitReason, OnGone, Reflector};
 use crate::store::Writer;
 
-/// Informers of one server, at most one for each collection. Clones are of the same factory.
+/// Shares informers of one server: one for each collection, however often it is requested; client-go's
+/// `SharedInformerFactory`.
 ///
-/// Informers that were started outlive the factory: see [`Informer`]. [`stop`](Self::stop) ends them.
+/// Typical use: request informers, register handlers and indexes, [`start`](Self::start), wait until the informers are
+/// ready, and [`stop`](Self::stop). An informer requested later needs another `start`. Clones refer to the same factory.
+///
+/// # Lifetime
+/// Dropping the factory does not stop started informers: see [`Informer`]. [`stop`](Self::stop) does, and returns when
+/// all their tasks have ended.
+///
+/// # Failure
+/// Requests that fail are retried with backoff for as long as the informer runs. An informer whose collection is
+/// removed, as with a deleted custom resource definition, exits: see [`exits`](Self::exits).
 ///
 /// ```no_run
 /// # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
@@ -36,7 +47,7 @@ use crate::store::Writer;
 /// let pods = factory.informer(&Collection::PODS);
 /// let shops = factory.informer(&Collection::DEPLOYMENTS.namespace("shop"));
 /// factory.start();
-/// factory.synced(Duration::from_secs(30)).await?;
+/// factory.wait_until_ready(Duration::from_secs(30)).await?;
 /// println!("{} pods, {} deployments", pods.store().snapshot().len(), shops.store().snapshot().len());
 /// factory.stop().await;
 /// # Ok(())
@@ -50,112 +61,105 @@ pub struct InformerFactory {
 struct Shared {
     sources: Box<dyn Sources>,
     settings: Settings,
-    made: AtomicU64,
+    next_id: AtomicU64,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
-    /// With the number of each: one that has ended is not to be taken for its successor.
+    /// Each with an ID that distinguishes an exited informer from its successor.
     informers: BTreeMap<Collection, (u64, Informer)>,
     metrics: Option<InformerMetrics>,
-    /// `None` once the factory was stopped.
-    endings: Option<broadcast::Sender<Ending>>,
+    /// `None` once the factory is stopped.
+    exits: Option<broadcast::Sender<InformerExited>>,
 }
 
 impl InformerFactory {
-    /// Of what these sources have.
+    /// Creates a factory with default settings.
     pub fn new(sources: impl Sources + 'static) -> Self {
         Self::builder(sources).build()
     }
 
-    /// Of what these sources have, as one likes.
+    /// Returns a builder for a factory with other defaults for namespaces, selectors, resync periods or reflectors.
     pub fn builder(sources: impl Sources + 'static) -> FactoryBuilder {
         FactoryBuilder::new(Box::new(sources))
     }
 
-    /// Of what these sources have, with reflectors that are set up as one likes.
-    pub fn configured(
-        sources: impl Sources + 'static,
-        configure: impl Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync + 'static,
-    ) -> Self {
-        Self::builder(sources).configure(configure).build()
+    pub(super) fn with_settings(sources: Box<dyn Sources>, settings: Settings) -> Self {
+        let exits = Some(broadcast::Sender::new(BUFFERED_EXITS));
+        let inner = Mutex::new(Inner { informers: BTreeMap::new(), metrics: None, exits });
+        Self { shared: Arc::new(Shared { sources, settings, next_id: AtomicU64::new(0), inner }) }
     }
 
-    pub(super) fn of(sources: Box<dyn Sources>, settings: Settings) -> Self {
-        let endings = Some(broadcast::Sender::new(KEPT));
-        let inner = Mutex::new(Inner { informers: BTreeMap::new(), metrics: None, endings });
-        Self { shared: Arc::new(Shared { sources, settings, made: AtomicU64::new(0), inner }) }
-    }
-
-    /// The informer of a collection, which is first made what it is [by default](FactoryBuilder::namespaces).
-    /// The first to ask makes it; it is not started.
+    /// Returns the informer of a collection, after filling in the factory's
+    /// [defaults](FactoryBuilder::namespaces). Creates it on the first request, and does not start it.
     ///
-    /// When its collection is not there any more, as when a custom resource definition was removed, it ends
-    /// unless it was [set up](FactoryBuilder::configure) otherwise: see [`endings`](Self::endings).
+    /// If the collection is removed from the server, as with a deleted custom resource definition, the informer exits
+    /// unless it is [configured](FactoryBuilder::configure) otherwise: see [`exits`](Self::exits).
     pub fn informer(&self, collection: &Collection) -> Informer {
         let collection = self.shared.settings.complete(collection);
         if let Some((_, informer)) = self.shared.inner.lock().informers.get(&collection) {
             return informer.clone();
         }
-        let number = self.shared.made.fetch_add(1, Ordering::Relaxed);
-        let informer = self.make(&collection, number); // calls what is not ours: without the lock
+        let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
+        let informer = self.create(&collection, id); // calls user code, so without the lock
         let mut inner = self.shared.inner.lock();
-        if inner.endings.is_none() {
-            informer.forbid(); // F3
+        if inner.exits.is_none() {
+            informer.forbid_start(); // factory.F3
             return informer;
         }
         let metrics = inner.metrics.clone();
-        let (made, first) = inner.informers.entry(collection).or_insert((number, informer)); // F1
-        if let Some(metrics) = metrics.filter(|_| *made == number) {
+        let (first_id, first) = inner.informers.entry(collection).or_insert((id, informer)); // factory.F1
+        if let Some(metrics) = metrics.filter(|_| *first_id == id) {
             first.measure(&metrics);
         }
         first.clone()
     }
 
-    fn make(&self, collection: &Collection, number: u64) -> Informer {
+    fn create(&self, collection: &Collection, id: u64) -> Informer {
         let Shared { sources, settings, .. } = &*self.shared;
         let source = sources.source(collection);
         let configure = |reflector: Reflector<Writer>| {
-            let reflector = reflector.name(collection.to_string()).when_gone(WhenGone::End);
+            let reflector = reflector.name(collection.to_string()).on_gone(OnGone::Exit);
             match &settings.configure {
                 Some(configure) => configure(collection, reflector),
                 None => reflector,
             }
         };
-        let (factory, of) = (Arc::downgrade(&self.shared), collection.clone());
-        let when_ended = Box::new(move |why: &Why| forget(&factory, of, number, why));
-        let kind = collection.kind().into();
-        let resync = settings.resync(collection);
-        Informer::build(kind, Some(collection.clone()), source, configure, resync, Some(when_ended))
+        let (factory, exited) = (Arc::downgrade(&self.shared), collection.clone());
+        Informer::builder(collection.kind().into(), source)
+            .collection(collection.clone())
+            .configure(configure)
+            .resync(settings.resync(collection))
+            .on_exit(Box::new(move |reason| remove_exited(&factory, exited, id, reason)))
+            .build()
     }
 
-    /// Informers that end, though nobody stops them, from now on: each is told of when the factory has
-    /// forgotten it (F2).
+    /// Returns a receiver of the informers that end from now on without being stopped. Each is reported after the
+    /// factory has removed it, so that requesting its collection again creates a new informer.
     ///
     /// ```no_run
     /// # async fn example(factory: watchkeeper_cache::InformerFactory) {
-    /// let mut endings = factory.endings();
-    /// while let Some(ending) = endings.next().await {
-    ///     println!("{}: {}", ending.collection, ending.why);
+    /// let mut exits = factory.exits();
+    /// while let Some(exit) = exits.next().await {
+    ///     println!("{}: {}", exit.collection, exit.reason);
     /// }
     /// # }
     /// ```
-    pub fn endings(&self) -> Endings {
-        Endings::of(self.shared.inner.lock().endings.as_ref())
+    pub fn exits(&self) -> InformerExits {
+        InformerExits::new(self.shared.inner.lock().exits.as_ref())
     }
 
-    /// Has the informers counted that there are and will be: see [`Informer::measure`].
+    /// Records metrics of all informers, existing and future: see [`Informer::measure`].
     pub fn measure(&self, metrics: &InformerMetrics) {
         let mut inner = self.shared.inner.lock();
         inner.informers.values().for_each(|(_, informer)| informer.measure(metrics));
         inner.metrics = Some(metrics.clone());
     }
 
-    /// Starts the informers that were asked for and are not started yet. Once the factory was stopped nothing
-    /// starts.
+    /// Starts all requested informers that are not running yet. Has no effect once the factory is stopped.
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// If called outside a tokio runtime.
     pub fn start(&self) {
         let inner = self.shared.inner.lock();
         let informers: Vec<_> = inner.informers.values().map(|(_, informer)| informer.clone()).collect();
@@ -163,34 +167,30 @@ impl InformerFactory {
         informers.iter().for_each(Informer::start);
     }
 
-    /// Waits until every informer of the factory has its first list.
+    /// Waits until every informer of the factory has stored its first list; client-go's `WaitForCacheSync`. Cancel safe.
     ///
     /// # Errors
-    /// [`NotSynced`] names the informers that have none after `patience`, and why: what their last request failed
-    /// with, or that they were requested after [`start`](Self::start). A factory without informers is an error at
-    /// once.
-    pub async fn synced(&self, patience: Duration) -> Result<(), NotSynced> {
+    /// [`NotReady`] names the informers that are not ready after `timeout`, and why: the error of their last request, or
+    /// that they were requested after [`start`](Self::start). Fails at once if the factory has no informers.
+    pub async fn wait_until_ready(&self, timeout: Duration) -> Result<(), NotReady> {
         let informers = self.informers(|_| true);
         if informers.is_empty() {
-            return Err(NotSynced::NoInformers);
+            return Err(NotReady::NoInformers);
         }
         let all = async {
             for (_, informer) in &informers {
-                informer.synced().await;
+                informer.wait_until_ready().await;
             }
         };
-        // Whether in time or not: what counts is who is synced.
-        let _ = tokio::time::timeout(patience, all).await;
-        let late: Vec<_> = informers.into_iter().filter_map(Unsynced::of).collect();
-        match late.is_empty() {
-            true => Ok(()),
-            false => Err(NotSynced::Pending { informers: late, after: patience }),
-        }
+        // The outcome is decided by the informers' states, not by the timeout.
+        let _ = tokio::time::timeout(timeout, all).await;
+        let late: Vec<_> = informers.into_iter().filter_map(UnreadyInformer::from_informer).collect();
+        if late.is_empty() { Ok(()) } else { Err(NotReady::Pending { informers: late, after: timeout }) }
     }
 
-    /// The informers that were started and do not have their first list yet, and why.
-    pub fn unsynced(&self) -> Vec<Unsynced> {
-        self.informers(Informer::is_started).into_iter().filter_map(Unsynced::of).collect()
+    /// Returns the started informers that have not stored their first list yet, and why.
+    pub fn unready(&self) -> Vec<UnreadyInformer> {
+        self.informers(Informer::is_started).into_iter().filter_map(UnreadyInformer::from_informer).collect()
     }
 
     fn informers(&self, is_wanted: impl Fn(&Informer) -> bool) -> Vec<(Collection, Informer)> {
@@ -200,7 +200,7 @@ impl InformerFactory {
         wanted.map(|(collection, informer)| (collection.clone(), informer.clone())).collect()
     }
 
-    /// Ends one informer, and forgets it: who asks for it then gets a new one.
+    /// Stops and removes one informer. The next request for its collection creates a new one.
     pub async fn stop_informer(&self, collection: &Collection) {
         let collection = self.shared.settings.complete(collection);
         let informer = self.shared.inner.lock().informers.remove(&collection);
@@ -209,11 +209,12 @@ impl InformerFactory {
         }
     }
 
-    /// Ends all informers, and returns when all their tasks have ended. Their stores stay readable.
+    /// Stops all informers, and returns when their tasks have ended. Their stores stay readable. If dropped half-way, the
+    /// factory cannot start informers any more, and some may still be running; call it again.
     pub async fn stop(&self) {
         let informers: Vec<_> = {
             let mut inner = self.shared.inner.lock();
-            inner.endings = None;
+            inner.exits = None;
             inner.informers.values().map(|(_, informer)| informer.clone()).collect()
         };
         for informer in informers {
@@ -221,27 +222,27 @@ impl InformerFactory {
         }
     }
 
-    /// The collections that have an informer.
+    /// Returns the collections that have an informer.
     pub fn collections(&self) -> Vec<Collection> {
         self.shared.inner.lock().informers.keys().cloned().collect()
     }
 }
 
-/// An informer has ended (F2). What was asked for meanwhile under the same name is another.
-fn forget(factory: &Weak<Shared>, collection: Collection, number: u64, why: &Why) {
+/// Removes an informer that ended, and then reports it (`factory.F2`). A successor with the same collection stays.
+fn remove_exited(factory: &Weak<Shared>, collection: Collection, id: u64, reason: &ExitReason) {
     let Some(factory) = factory.upgrade() else { return };
-    if *why == Why::Stopped {
-        return; // whoever stopped it knows
+    if *reason == ExitReason::Stopped {
+        return; // on request, so not reported
     }
     let mut inner = factory.inner.lock();
-    let is_same = inner.informers.get(&collection).is_some_and(|(at, _)| *at == number);
-    let forgotten = is_same.then(|| inner.informers.remove(&collection));
-    let endings = inner.endings.clone();
+    let is_same = inner.informers.get(&collection).is_some_and(|(current, _)| *current == id);
+    let removed = is_same.then(|| inner.informers.remove(&collection));
+    let exits = inner.exits.clone();
     drop(inner);
-    drop(forgotten);
-    if let Some(endings) = endings {
-        tracing::warn!(%collection, %why, "an informer has ended");
-        let _ = endings.send(Ending::new(collection, why.clone())); // an error: nobody listens
+    drop(removed);
+    if let Some(exits) = exits {
+        tracing::warn!(%collection, %reason, "informer exited");
+        let _ = exits.send(InformerExited::new(collection, reason.clone())); // an error means that nobody subscribed
     }
 }
 

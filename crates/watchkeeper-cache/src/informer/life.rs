@@ -1,12 +1,12 @@
-//! Life: the task of an informer, which runs for as long as somebody reads or listens.
+//! Life: the task of an informer and its lifetime.
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::lock::Mutex;
 
-/// The running task of an informer. The informer and every [`Store`](crate::Store) handle share one; the task ends with
-/// the last of them, or when the informer is stopped (I3).
+/// The task of an informer. The informer and every [`Store`](crate::Store) handle share it; the task ends when the last
+/// of them is dropped or when the informer is stopped (`informer.I3`).
 #[derive(Debug)]
 pub(super) struct Life {
     task: Mutex<Option<JoinHandle<()>>>,
@@ -18,16 +18,16 @@ impl Life {
         Self { task: Mutex::default(), stop: watch::Sender::new(false) }
     }
 
-    /// Returns a future that is ready once [`stop`](Self::stop) was called. It does not keep the informer alive.
+    /// Returns a future that completes when [`stop`](Self::stop) is called. It does not keep the informer alive.
     pub(super) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut stop = self.stop.subscribe();
         async move {
-            // An error means that nobody is left who could stop it, which ends it just the same.
+            // An error means that every handle was dropped, which stops the informer as well.
             let _ = stop.wait_for(|stop| *stop).await;
         }
     }
 
-    /// Keeps the task that `spawn` starts. Nobody can join before it is kept.
+    /// Spawns the task. The lock is held meanwhile, so that `join` cannot miss it.
     pub(super) fn run(&self, spawn: impl FnOnce() -> JoinHandle<()>) {
         let mut task = self.task.lock();
         *task = Some(spawn());

@@ -1,18 +1,21 @@
-//! Informers: one watch, and everybody who wants to know.
+//! Informer: a shared, continuously updated copy of a collection.
 //!
-//! From: a [`ListWatch`].
-//! To:   readers and handlers, as many as like, before it starts or after.
+//! Input:  a [`ListWatch`].
+//! Output: any number of readers and handlers, added before or after the start.
 //!
-//! - I1: an informer has one reflector and one store, however many read and hear.
-//! - I2: starting it twice is starting it once; stopped, it does not start again. Its store stays readable.
-//! - I3: an informer that was started runs until [`stop`](Informer::stop), which returns when its task has ended. It
-//!   also ends once nobody can notice any more: when no clone of it is left, and no reader, subscription or handler.
+//! Invariants:
+//! - `informer.I1`: an informer has one reflector and one store, independent of the number of readers and handlers.
+//! - `informer.I2`: only the first [`start`](Informer::start) has an effect, and none after [`stop`](Informer::stop). The
+//!   store stays readable.
+//! - `informer.I3`: a started informer runs until `stop`, which returns when its task has ended. It also ends when its
+//!   last clone, reader, subscription and handler is gone.
 
 mod builder;
-mod ending;
+mod exit;
 mod factory;
+mod factory_builder;
 mod life;
-mod not_synced;
+mod not_ready;
 
 use std::sync::Arc;
 
@@ -20,42 +23,66 @@ use tokio::sync::{Notify, watch};
 use watchkeeper_core::{Collection, ListWatch, Object};
 use watchkeeper_wire::Kind;
 
-use crate::handler::{EveryEvent, Filter, Resync, Subscription, SubscriptionOptions};
+use crate::handler::{Filter, RawEvents, Resync, Subscription, SubscriptionOptions};
 use crate::lock::Mutex;
 use crate::metrics::InformerMetrics;
 use crate::reader::{Keep, Reader};
-use crate::reflector::{Failure, LastFailure, Progress, Reflector, Why};
-use crate::store::{Dump, IndexBy, IndexExists, Snapshot, Store, Writer};
+use crate::reflector::{ExitReason, Progress, Reflector};
+use crate::store::{Dump, IndexExists, Snapshot, Store, Writer};
 
-pub use builder::FactoryBuilder;
-pub use ending::{Ending, Endings};
-use ending::{Told, WhenEnded};
+pub use builder::InformerBuilder;
+use exit::{ExitGuard, OnExit};
+pub use exit::{InformerExited, InformerExits};
 pub use factory::InformerFactory;
+pub use factory_builder::FactoryBuilder;
 use life::Life;
-pub use not_synced::{NotSynced, Unsynced, UnsyncedCause};
+pub use not_ready::{NotReady, UnreadyCause, UnreadyInformer};
 
-/// A copy of a collection that keeps itself up to date. Clones are of the same informer.
+/// A shared, eventually consistent copy of a collection; client-go's `SharedIndexInformer`.
 ///
-/// Once started it runs until it is [stopped](Self::stop), as with client-go, even if the informer and its factory are
-/// dropped: readers, subscriptions and handlers stay current. Only when all of these are gone, too, does it end by
-/// itself.
+/// An informer lists a collection, watches it, keeps the objects in an indexed [`Store`], and notifies handlers of
+/// changes. Any number of [readers](Self::reader), [indexes](Self::add_index) and [subscriptions](Self::subscribe) share
+/// its one watch, and can be added at any time, before or after the start. Clones refer to the same informer.
+///
+/// # Guarantees
+/// - The store follows the server: a reader never sees an older state after a newer one. It trails the server; use
+///   [`Store::wait_for`] to read one's own write.
+/// - A handler that joins late receives every existing object first, and then every change.
+/// - For each object, a handler receives states in the order in which the server produced them. States may be skipped:
+///   changes that the handler has not received yet are coalesced, and so are those missed while the watch was
+///   interrupted. An object that is deleted and created again in that time is reported as a deletion and an addition.
+/// - There is no order between different objects, nor between handlers.
+/// - A change is readable in the store before a handler is notified of it. The store may already be newer.
+///
+/// # Threads
+/// The reflector runs in one task; each handler runs in its own. A slow or panicking handler affects neither the store
+/// nor other handlers. Reading never waits for the network.
+///
+/// # Failure
+/// Failed requests are retried with backoff for as long as the informer runs; [`progress`](Self::progress) reports the
+/// last one. The store keeps its last contents meanwhile. If the collection is removed from the server, the informer
+/// retries or exits: see [`OnGone`](crate::reflector::OnGone).
+///
+/// # Lifetime
+/// A started informer runs until it is [stopped](Self::stop), even if the informer and its factory are dropped, as with
+/// client-go: readers, subscriptions and handlers stay current. It ends by itself when the last of these is dropped.
 ///
 /// ```no_run
 /// # async fn example(source: impl watchkeeper_core::ListWatch + 'static) -> Result<(), Box<dyn std::error::Error>> {
 /// use watchkeeper_cache::handler::Handler;
-/// use watchkeeper_cache::store::ByField;
+/// use watchkeeper_cache::store::by_field;
 /// use watchkeeper_cache::{Informer, Keep};
 /// use watchkeeper_wire::Kind;
 ///
 /// let kind = Kind::new("", "v1", "Pod");
 /// let pods = Informer::new(kind.clone(), source);
-/// pods.add_index("node", ByField::new(kind, "spec.nodeName".parse()?))?;
+/// pods.add_index("node", by_field(kind, "spec.nodeName".parse()?))?;
 /// Handler::start(pods.subscribe(Default::default()), |change| println!("{change:?}"));
 /// pods.start();
-/// pods.synced().await;
+/// pods.wait_until_ready().await;
 ///
 /// let reader = pods.reader::<serde_json::Value>(Keep::Encoded);
-/// println!("{} pods run on n1", reader.by_index("node", "n1")?.items()?.len());
+/// println!("{} pods on n1", reader.by_index("node", "n1")?.items()?.len());
 /// pods.stop().await;
 /// # Ok(())
 /// # }
@@ -72,146 +99,111 @@ struct Shared {
     store: Store,
     progress: watch::Receiver<Progress>,
     reconnect: Arc<Notify>,
-    last_failure: LastFailure,
-    /// `None` once it was started.
+    /// `None` once started or stopped.
     reflector: Mutex<Option<Box<Reflector<Writer>>>>,
     life: Arc<Life>,
     resync: Resync,
-    when_ended: Mutex<Option<WhenEnded>>,
-    ended: watch::Sender<Option<Why>>,
+    on_exit: Mutex<Option<OnExit>>,
+    exited: watch::Sender<Option<ExitReason>>,
 }
 
 impl Informer {
-    /// Of the objects of a kind that a source has. It asks for nothing before it is [started](Self::start).
+    /// Creates an informer of a source whose objects are of `kind`. Sends no request before it is
+    /// [started](Self::start).
     pub fn new(kind: Kind, source: impl ListWatch + 'static) -> Self {
-        Self::configured(kind, source, |reflector| reflector)
+        Self::builder(kind, source).build()
     }
 
-    /// As [`new`](Self::new), with a reflector that is set up as one likes: page sizes, patience, an observer of
-    /// its failures.
-    pub fn configured(
-        kind: Kind,
-        source: impl ListWatch + 'static,
-        configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
-    ) -> Self {
-        Self::build(kind, None, source, configure, Resync::Default, None)
+    /// Returns a builder for an informer with other settings, for example of its reflector.
+    pub fn builder(kind: Kind, source: impl ListWatch + 'static) -> InformerBuilder {
+        InformerBuilder::new(kind, source)
     }
 
-    fn build(
-        kind: Kind,
-        collection: Option<Collection>,
-        source: impl ListWatch + 'static,
-        configure: impl FnOnce(Reflector<Writer>) -> Reflector<Writer>,
-        resync: Resync,
-        when_ended: Option<WhenEnded>,
-    ) -> Self {
-        let (store, writer) = Store::new();
-        let life = Arc::new(Life::new());
-        let writer = if source.is_ordered() { writer } else { writer.unordered() };
-        let name = kind.name().to_string();
-        let reflector = configure(Reflector::new(source, writer).name(name));
-        Self {
-            shared: Arc::new(Shared {
-                name: reflector.called().to_owned(),
-                kind,
-                collection,
-                store: store.kept_by(life.clone()),
-                progress: reflector.progress(),
-                reconnect: reflector.reconnect(),
-                last_failure: reflector.last_failure(),
-                reflector: Mutex::new(Some(Box::new(reflector))),
-                life,
-                resync,
-                when_ended: Mutex::new(when_ended),
-                ended: watch::Sender::new(None),
-            }),
-        }
-    }
-
-    /// Begins to list and to watch, in a task of its own. The second time nothing happens (I2).
+    /// Starts listing and watching in a background task. Has no effect if already started or stopped (`informer.I2`).
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// If called outside a tokio runtime.
     pub fn start(&self) {
         let Some(reflector) = self.shared.reflector.lock().take() else { return };
         let stop = self.shared.life.stopped();
-        let told = Told::new(self.shared.ended.clone(), self.shared.when_ended.lock().take());
+        let guard = ExitGuard::new(self.shared.exited.clone(), self.shared.on_exit.lock().take());
         let run = async move {
             let outcome = reflector.run(stop).await;
             drop(outcome.sink);
-            told.because(outcome.why);
+            guard.exit(outcome.reason);
         };
         self.shared.life.run(|| tokio::spawn(run));
     }
 
-    /// Whether it was started.
+    /// Returns whether the informer was started.
     pub fn is_started(&self) -> bool {
         self.shared.reflector.lock().is_none()
     }
 
-    /// Waits until the first list is in the store. Handlers may not have heard of all of it yet. False if it
-    /// ends before.
-    pub async fn synced(&self) -> bool {
-        let mut ended = self.shared.ended.subscribe();
+    /// Waits until the first list is in the store; client-go's `HasSynced`. Returns false if the informer exits before
+    /// that. Handlers may not have received all of it yet: see [`Subscription::caught_up`]. Cancel safe.
+    pub async fn wait_until_ready(&self) -> bool {
+        let mut exited = self.shared.exited.subscribe();
         tokio::select! {
             biased;
-            () = self.shared.store.synced() => true,
-            _ = ended.wait_for(Option::is_some) => self.shared.store.is_synced(),
+            () = self.shared.store.wait_until_ready() => true,
+            _ = exited.wait_for(Option::is_some) => self.shared.store.is_ready(),
         }
     }
 
-    /// Whether the first list is in the store.
-    pub fn is_synced(&self) -> bool {
-        self.shared.store.is_synced()
+    /// Returns whether the first list is in the store.
+    pub fn is_ready(&self) -> bool {
+        self.shared.store.is_ready()
     }
 
-    /// Ends it, and waits for its task to have ended. One that was never started cannot be started afterwards.
+    /// Stops the informer, and waits until its task has ended. It cannot be started afterwards. If dropped half-way, the
+    /// informer still stops.
     pub async fn stop(&self) {
         self.shared.life.stop();
-        self.forbid();
-        self.ended().await;
+        self.forbid_start();
+        self.exited().await;
         self.shared.life.join().await;
     }
 
-    /// If it was not started it never is.
-    fn forbid(&self) {
+    /// Makes later calls of `start` have no effect.
+    fn forbid_start(&self) {
         if self.shared.reflector.lock().take().is_some() {
-            self.shared.ended.send_replace(Some(Why::Stopped));
+            self.shared.exited.send_replace(Some(ExitReason::Stopped));
         }
     }
 
-    /// Whether it has ended: see [`ended`](Self::ended).
-    pub fn has_ended(&self) -> bool {
-        self.shared.ended.borrow().is_some()
+    /// Returns whether the informer has exited: see [`exited`](Self::exited).
+    pub fn has_exited(&self) -> bool {
+        self.shared.exited.borrow().is_some()
     }
 
-    /// Waits until it has ended, and says why: it was stopped, or what it watches is not there any more (see
-    /// [`WhenGone::End`](crate::reflector::WhenGone::End)). Who has subscribed hears no more then, and the store
-    /// stays as it was.
-    pub async fn ended(&self) -> Why {
-        let mut ended = self.shared.ended.subscribe();
-        match ended.wait_for(Option::is_some).await {
-            Ok(why) => why.clone().unwrap_or(Why::Stopped),
-            Err(_) => Why::Stopped, // cannot be: the sender is ours
+    /// Waits until the informer has exited, and returns why: it was stopped, or its collection was removed and
+    /// [`OnGone::Exit`](crate::reflector::OnGone::Exit) is set. Subscriptions end then, and the store keeps its last
+    /// contents. Cancel safe.
+    pub async fn exited(&self) -> ExitReason {
+        let mut exited = self.shared.exited.subscribe();
+        match exited.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or(ExitReason::Stopped),
+            Err(_) => ExitReason::Stopped, // unreachable: `self` holds the sender
         }
     }
 
-    /// Has it counted, under the name of its reflector. Once it was started, only its store and its handlers are.
+    /// Records metrics under the name of the informer. After the start, only those of its store and handlers.
     pub fn measure(&self, metrics: &InformerMetrics) {
         let mut reflector = self.shared.reflector.lock();
         metrics.measure(&self.shared.name, reflector.as_deref_mut(), &self.shared.store);
     }
 
-    /// What it is called in logs and metrics: what its reflector is called.
+    /// Returns the informer's name in logs and metrics, which is its reflector's name.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// All that is known of it, as a text; with the bodies of its objects if one asks for
-    /// [those](Dump::bodies) of its [kind](Self::kind).
+    /// Returns a printable view of the informer, for debugging. It includes bodies only if they are
+    /// [requested](Dump::bodies).
     pub fn dump(&self) -> Dump {
-        let phase = match (self.is_started(), self.has_ended()) {
-            (_, true) => "ended".to_owned(),
+        let phase = match (self.is_started(), self.has_exited()) {
+            (_, true) => "exited".to_owned(),
             (false, _) => "not started".to_owned(),
             (true, _) => format!("{:?}", self.shared.progress.borrow().phase).to_lowercase(),
         };
@@ -220,82 +212,82 @@ impl Informer {
         dump
     }
 
-    /// How far it has got, for who wants to show it.
+    /// Returns a receiver of the informer's progress: phase, counts, version and the last failure.
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.shared.progress.clone()
     }
 
-    /// Sends the next request now: drops the request that is under way, or the wait before the next one, and starts the
-    /// delays between retries over. A watch resumes after the last version it brought; nothing is listed again.
+    /// Sends the next request immediately: cancels the current request or retry delay, and resets the backoff. A watch
+    /// resumes after the last version it delivered, without a relist.
     ///
-    /// For a caller that knows the server is back before the next retry is due, or that connections are dead over which
-    /// a watch still waits.
+    /// For callers that know that the server is back before the next retry is due, or that the connection of a watch is
+    /// dead.
     pub fn reconnect(&self) {
         self.shared.reconnect.notify_one();
     }
 
-    /// The failure of its last list or watch request, until one succeeds.
-    pub fn last_failure(&self) -> Option<Arc<Failure>> {
-        self.shared.last_failure.get()
-    }
-
-    /// Why its first list is not in the store yet; `None` if it is.
-    pub fn unsynced(&self) -> Option<UnsyncedCause> {
-        if self.is_synced() {
+    /// Returns why the first list is not in the store yet; `None` if it is.
+    pub fn unready(&self) -> Option<UnreadyCause> {
+        if self.is_ready() {
             return None;
         }
-        let ended = self.shared.ended.borrow().clone();
-        Some(match (ended, self.is_started(), self.last_failure()) {
-            (Some(why), ..) => UnsyncedCause::Ended(why),
-            (None, false, _) => UnsyncedCause::NotStarted,
-            (None, true, Some(failure)) => UnsyncedCause::Failed(failure),
-            (None, true, None) => UnsyncedCause::NoAnswer,
+        let exited = self.shared.exited.borrow().clone();
+        let failure = self.shared.progress.borrow().failure.clone();
+        Some(match (exited, self.is_started(), failure) {
+            (Some(reason), ..) => UnreadyCause::Exited(reason),
+            (None, false, _) => UnreadyCause::NotStarted,
+            (None, true, Some(failure)) => UnreadyCause::Failed(failure),
+            (None, true, None) => UnreadyCause::NoAnswer,
         })
     }
 
-    /// What kind its objects are of.
+    /// Returns the kind of the objects.
     pub fn kind(&self) -> &Kind {
         &self.shared.kind
     }
 
-    /// Returns the collection it watches. `None` for an informer that was not created by a factory.
+    /// Returns the collection that the informer watches; `None` for an informer that was not created by a factory.
     pub fn collection(&self) -> Option<&Collection> {
         self.shared.collection.as_ref()
     }
 
-    /// Its objects as bytes.
+    /// Returns the store of encoded objects.
     pub fn store(&self) -> &Store {
         &self.shared.store
     }
 
-    /// Its objects as `K`s.
+    /// Returns a reader that decodes objects as `K`; client-go's lister.
     pub fn reader<K>(&self, keep: Keep) -> Reader<K> {
         Reader::new(self.shared.store.clone(), self.shared.kind.clone(), keep).resync(self.shared.resync)
     }
 
-    /// Adds a way to find objects.
+    /// Adds an index, before or after the start: see [`Store::add_index`].
     ///
     /// # Errors
-    /// If there is one of this name.
-    pub fn add_index(&self, name: &str, by: impl IndexBy<Object> + 'static) -> Result<(), IndexExists> {
-        self.shared.store.add_index(name, by)
+    /// If an index with this name exists.
+    pub fn add_index(
+        &self,
+        name: &str,
+        values: impl Fn(&Object) -> Vec<String> + Send + Sync + 'static,
+    ) -> Result<(), IndexExists> {
+        self.shared.store.add_index(name, values)
     }
 
-    /// All objects, and then every change of them.
+    /// Subscribes to all objects and their changes, coalesced by key.
     pub fn subscribe(&self, mut options: SubscriptionOptions) -> Subscription {
         options.resync = options.resync.or(self.shared.resync);
         Subscription::new(&self.shared.store, options)
     }
 
-    /// All objects as they are now, and every change of them from now on.
+    /// Atomically takes a snapshot and subscribes to the changes after it.
     pub(crate) fn subscribe_since(&self) -> (Snapshot, Subscription) {
         let options = SubscriptionOptions { resync: self.shared.resync, ..Default::default() };
         Subscription::since(&self.shared.store, options)
     }
 
-    /// All objects, and then every single event.
-    pub fn every_event(&self, filter: Filter, capacity: usize) -> EveryEvent {
-        EveryEvent::new(&self.shared.store, filter, capacity)
+    /// Subscribes to all objects and every single change, not coalesced. `capacity` bounds the buffered events.
+    pub fn raw_events(&self, filter: Filter, capacity: usize) -> RawEvents {
+        RawEvents::new(&self.shared.store, filter, capacity)
     }
 }
 

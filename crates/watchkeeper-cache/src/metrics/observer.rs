@@ -1,4 +1,4 @@
-//! Observer: counts what a reflector goes through, and passes it on.
+//! An observer that records metrics and forwards to another observer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(super) struct Measured {
     inner: Box<dyn Observer>,
     name: String,
     families: Arc<Families>,
-    /// Told of with every event: not looked up each time.
+    /// Resolved once, because it is set with every event.
     last_version: Arc<Gauge>,
     lists: Arc<Counter>,
     list_durations: Arc<Histogram>,
@@ -58,26 +58,26 @@ impl Observer for Measured {
         self.inner.gone(reflector, status);
     }
 
-    fn skipped(&mut self, reflector: &str, object: &Object, why: &BoxError) {
+    fn skipped(&mut self, reflector: &str, object: &Object, reason: &BoxError) {
         self.families.skipped.with([&self.name, "not_accepted"]).increment();
-        self.inner.skipped(reflector, object, why);
+        self.inner.skipped(reflector, object, reason);
     }
 
-    fn transform_failed(&mut self, reflector: &str, object: &Head, why: &BoxError) {
+    fn transform_failed(&mut self, reflector: &str, object: &Head, reason: &BoxError) {
         self.families.skipped.with([&self.name, "not_transformed"]).increment();
-        self.inner.transform_failed(reflector, object, why);
+        self.inner.transform_failed(reflector, object, reason);
     }
 
     fn stalled(&mut self, reflector: &str, asked: Duration, last: Option<Duration>) {
         self.inner.stalled(reflector, asked, last);
     }
 
-    fn relists(&mut self, why: Relist) {
-        self.families.relists.with([&self.name, why.as_str()]).increment();
-        if why == Relist::Malformed {
+    fn relists(&mut self, reason: Relist) {
+        self.families.relists.with([&self.name, reason.as_str()]).increment();
+        if reason == Relist::Malformed {
             self.decode_errors.increment();
         }
-        self.inner.relists(why);
+        self.inner.relists(reason);
     }
 
     fn list_begins(&mut self) {

@@ -1,4 +1,4 @@
-//! Decoded copies of objects.
+//! Cache of decoded objects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use watchkeeper_core::{Object, ObjectKey};
 use crate::lock::Mutex;
 use crate::store::Snapshot;
 
-/// How many copies of objects that are gone may stay before they are looked for.
+/// Number of copies of deleted objects that are tolerated before a sweep, beyond a quarter of the objects.
 const SLACK: usize = 64;
 
-/// A state, and what it was decoded to.
+/// An encoded state and its decoded form.
 type Copy<K> = (Arc<Object>, Arc<K>);
 
-/// Decoded copies, each of the state that it was decoded from.
+/// Decoded objects, each with the encoded state that it was decoded from.
 #[derive(Debug)]
 pub(super) struct Decoded<K> {
     copies: Mutex<HashMap<ObjectKey, Copy<K>>>,
@@ -29,8 +29,8 @@ impl<K> Default for Decoded<K> {
 impl<K> Decoded<K> {
     pub(super) fn get(&self, object: &Arc<Object>) -> Option<Arc<K>> {
         let copies = self.copies.lock();
-        let (of, copy) = copies.get(object.head.key())?;
-        Arc::ptr_eq(of, object).then(|| copy.clone())
+        let (encoded, copy) = copies.get(object.head.key())?;
+        Arc::ptr_eq(encoded, object).then(|| copy.clone())
     }
 
     pub(super) fn keep(&self, object: &Arc<Object>, copy: &Arc<K>, now: &Snapshot) {

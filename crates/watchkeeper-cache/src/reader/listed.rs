@@ -1,41 +1,41 @@
-//! Listed: the objects of a list as a type, and those that are not of that type.
+//! Listed: a decoded list, with the objects that failed to decode.
 
 use std::sync::Arc;
 
 use watchkeeper_core::{ObjectKey, ResourceVersion};
 use watchkeeper_wire::DecodeError;
 
-/// An object cannot be decoded as the type that was asked for.
+/// An object that cannot be decoded as the requested type.
 #[derive(Debug, thiserror::Error)]
-#[error("{key} in version {version} cannot be decoded")]
+#[error("failed to decode {key} at resource version {version}")]
 pub struct Undecodable {
     /// The key of the object.
     pub key: ObjectKey,
-    /// The version of the object.
+    /// The resource version of the object.
     pub version: ResourceVersion,
-    /// Why not.
+    /// The decode error.
     #[source]
     pub source: DecodeError,
 }
 
-/// Some objects of a list cannot be decoded as the type that was asked for.
+/// Some objects of a list cannot be decoded as the requested type.
 #[derive(Debug, thiserror::Error)]
-#[error("{count} of {total} objects cannot be decoded")]
+#[error("failed to decode {count} of {total} objects")]
 #[non_exhaustive]
 pub struct ListUndecodable {
-    /// How many cannot be decoded.
+    /// Number of objects that cannot be decoded.
     pub count: usize,
-    /// How many objects the list has.
+    /// Number of objects in the list.
     pub total: usize,
-    /// The first of them.
+    /// The first error.
     #[source]
     pub first: Undecodable,
 }
 
-/// The objects of a list at one moment.
+/// The result of a list: decoded objects, and the errors of those that cannot be decoded.
 ///
-/// [`items`](Self::items) is an error if one of them cannot be decoded; [`partial`](Self::partial) returns what can be
-/// decoded, and the errors beside it.
+/// [`items`](Self::items) fails if an object cannot be decoded; [`partial`](Self::partial) returns the others and the
+/// errors.
 ///
 /// ```
 /// # use serde::Deserialize;
@@ -72,10 +72,10 @@ impl<K> Listed<K> {
         Self { items, undecodable, version }
     }
 
-    /// Returns the objects, by namespace and name.
+    /// Returns the objects, ordered by namespace and name.
     ///
     /// # Errors
-    /// If one of them cannot be decoded.
+    /// If an object cannot be decoded.
     pub fn items(mut self) -> Result<Vec<Arc<K>>, ListUndecodable> {
         let (count, total) = (self.undecodable.len(), self.items.len() + self.undecodable.len());
         match self.undecodable.drain(..).next() {
@@ -84,12 +84,12 @@ impl<K> Listed<K> {
         }
     }
 
-    /// Returns the objects that can be decoded, by namespace and name, and an error for each of the others.
+    /// Returns the objects that can be decoded, ordered by namespace and name, and an error for each of the others.
     pub fn partial(self) -> (Vec<Arc<K>>, Vec<Undecodable>) {
         (self.items, self.undecodable)
     }
 
-    /// The version of the whole list.
+    /// Returns the resource version of the list.
     pub fn version(&self) -> &ResourceVersion {
         &self.version
     }

@@ -1,10 +1,10 @@
-//! The reader.
+//! Reader: typed reads from a store.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use watchkeeper_core::{KeyError, LabelSelector, Object, ObjectKey};
+use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 use watchkeeper_wire::{Kind, decode};
 
 use super::decoded::Decoded;
@@ -13,8 +13,21 @@ use crate::delta::Delta;
 use crate::handler::{Filter, Resync, Subscription, SubscriptionOptions};
 use crate::store::{Snapshot, Store, UnknownIndex};
 
-/// The objects of a store as `K`s: any type that can be deserialized. Clones share what they keep. While a reader
-/// exists, the informer it came from keeps running.
+/// A typed, read-only view of a store; client-go's lister, kube-rs's `Store<K>`.
+///
+/// `K` is any type that implements `Deserialize`: a kind, a custom resource, or a struct with just the fields that the
+/// program needs. Clones are cheap and share the decoded copies.
+///
+/// # Guarantees
+/// Each call reads one consistent snapshot, from memory. Objects are decoded when they are read, and returned as
+/// `Arc<K>`; with [`Keep::Decoded`] a state is decoded at most once. Reads trail the server, as all reads from an
+/// informer do.
+///
+/// # Failure
+/// Reads fail only for objects that cannot be decoded as a `K`; see [`Listed`] for lists that contain some.
+///
+/// # Lifetime
+/// While a reader exists, its informer keeps running.
 ///
 /// ```
 /// use serde::Deserialize;
@@ -22,7 +35,7 @@ use crate::store::{Snapshot, Store, UnknownIndex};
 /// use watchkeeper_core::{Encoded, HeadBuilder, Object};
 /// use watchkeeper_wire::Kind;
 ///
-/// /// All that this program wants to know of a pod.
+/// /// The one field of a pod that this program needs.
 /// #[derive(Deserialize)]
 /// struct Placed {
 ///     spec: Spec,
@@ -52,28 +65,58 @@ pub struct Reader<K> {
     resync: Resync,
 }
 
-/// Why [`Reader::get`] has no answer.
+/// The argument of [`Reader::get`]: a key, or a name in the reader's namespace.
+#[derive(Debug, Clone, Copy)]
+pub enum Lookup<'a> {
+    /// A key, as from a work queue.
+    Key(&'a ObjectKey),
+    /// The name of an object in the reader's namespace, or of a cluster-scoped object.
+    Name(&'a str),
+}
+
+impl<'a> From<&'a ObjectKey> for Lookup<'a> {
+    fn from(key: &'a ObjectKey) -> Self {
+        Self::Key(key)
+    }
+}
+
+impl<'a> From<&'a str> for Lookup<'a> {
+    fn from(name: &'a str) -> Self {
+        Self::Name(name)
+    }
+}
+
+impl<'a> From<&'a String> for Lookup<'a> {
+    fn from(name: &'a String) -> Self {
+        Self::Name(name)
+    }
+}
+
+/// The error of [`Reader::get`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GetError {
-    /// The objects are in namespaces, and neither the reader nor the key has one.
-    #[error("{kind} {name:?} has no namespace: get \"namespace/name\", or use Reader::namespace")]
+    /// The kind is namespaced, and neither the reader nor the key has a namespace.
+    #[error("{kind} {name:?} requires a namespace: use an ObjectKey or Reader::namespace")]
     MissingNamespace {
         /// The kind of the objects.
         kind: String,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The text is not the name or key of an object.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// The object exists and is not a `K`.
+    /// The name is empty or contains a slash.
+    #[error("invalid object name {name:?}")]
+    InvalidName {
+        /// The name.
+        name: String,
+    },
+    /// The object exists, and cannot be decoded.
     #[error(transparent)]
     Undecodable(#[from] Undecodable),
 }
 
 impl<K> Reader<K> {
-    /// Of all namespaces. The kind is that of the objects in the store.
+    /// Creates a reader of all namespaces. `kind` is the kind of the objects in the store.
     pub fn new(store: Store, kind: Kind, keep: Keep) -> Self {
         let decoded = match keep {
             Keep::Encoded => None,
@@ -82,57 +125,75 @@ impl<K> Reader<K> {
         Self { store, kind, namespace: None, decoded, resync: Resync::Default }
     }
 
-    /// How often those who hear of changes look at every object again, where they do not say so themselves.
+    /// Sets the default resync period of subscriptions created from this reader.
     #[must_use]
     pub fn resync(mut self, resync: Resync) -> Self {
         self.resync = resync;
         self
     }
 
-    /// Only of one namespace; an empty one stands for all of them.
+    /// Returns a reader restricted to one namespace; an empty namespace means all.
     #[must_use]
     pub fn namespace(&self, namespace: &str) -> Self {
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty()).map(Arc::from);
         Self { namespace, ..self.clone() }
     }
 
-    /// The objects as they are in the store: for who only passes them on.
+    /// Returns the underlying store of encoded objects.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// The kind of the objects.
+    /// Returns the kind of the objects.
     pub fn kind(&self) -> &Kind {
         &self.kind
     }
 }
 
 impl<K: DeserializeOwned> Reader<K> {
-    /// Returns one object: by its name where the reader has a [namespace](Self::namespace) or the objects are
-    /// cluster-scoped, by `namespace/name` otherwise.
+    /// Returns one object, by its key or by its name in the reader's [namespace](Self::namespace).
+    ///
+    /// ```
+    /// # use serde_json::Value;
+    /// # use watchkeeper_cache::Reader;
+    /// # fn example(pods: &Reader<Value>, nodes: &Reader<Value>) -> Result<(), Box<dyn std::error::Error>> {
+    /// use watchkeeper_core::ObjectKey;
+    ///
+    /// let pod = pods.get(&ObjectKey::namespaced("shop", "web-0"))?;
+    /// let same = pods.namespace("shop").get("web-0")?;
+    /// let node = nodes.get("n1")?; // cluster-scoped
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// If the key has no namespace and the objects are in namespaces, if it cannot be a key, or if the object cannot
-    /// be decoded.
-    pub fn get(&self, name: &str) -> Result<Option<Arc<K>>, GetError> {
-        let key = match &self.namespace {
-            Some(namespace) => format!("{namespace}/{name}").parse(),
-            None => name.parse::<ObjectKey>(),
-        }?;
+    /// If the kind is namespaced and there is no namespace, if the name is invalid, or if the object cannot be decoded.
+    pub fn get<'a>(&self, key: impl Into<Lookup<'a>>) -> Result<Option<Arc<K>>, GetError> {
+        let lookup = key.into();
+        let key = match (lookup, &self.namespace) {
+            (Lookup::Key(key), Some(namespace)) if key.namespace() != Some(namespace) => return Ok(None),
+            (Lookup::Key(key), _) => key.clone(),
+            (Lookup::Name(name), _) if name.is_empty() || name.contains('/') => {
+                return Err(GetError::InvalidName { name: name.to_owned() });
+            }
+            (Lookup::Name(name), Some(namespace)) => ObjectKey::namespaced(namespace, name),
+            (Lookup::Name(name), None) => ObjectKey::cluster(name),
+        };
         let now = self.store.snapshot();
         match now.get(&key) {
             Some(object) => Ok(Some(self.decode(object, &now)?)),
-            // The objects of a collection are all in namespaces, or none of them is.
+            // The objects of a collection are either all namespaced or all cluster-scoped.
             None if key.namespace().is_none()
                 && now.iter().next().is_some_and(|it| it.head.key().namespace().is_some()) =>
             {
-                Err(GetError::MissingNamespace { kind: self.kind.kind().to_owned(), name: name.to_owned() })
+                let (kind, name) = (self.kind.kind().to_owned(), key.name().to_owned());
+                Err(GetError::MissingNamespace { kind, name })
             }
             None => Ok(None),
         }
     }
 
-    /// The objects that are selected, at one moment.
+    /// Returns the objects that match a label selector, ordered by namespace and name.
     pub fn list(&self, labels: &LabelSelector) -> Listed<K> {
         let now = self.store.snapshot();
         if labels.is_everything() {
@@ -144,28 +205,28 @@ impl<K: DeserializeOwned> Reader<K> {
         self.listed(&now, &now.select(labels, self.namespace.as_deref()))
     }
 
-    /// The objects that have a value in an index, at one moment.
+    /// Returns the objects with this index value, ordered by namespace and name.
     ///
     /// # Errors
-    /// If there is no such index.
+    /// If the index does not exist.
     pub fn by_index(&self, index: &str, value: &str) -> Result<Listed<K>, UnknownIndex> {
         let now = self.store.snapshot();
         let found = now.by_index(index, value)?;
         Ok(self.listed(&now, found.filter(|object| self.is_here(object))))
     }
 
-    /// The objects that an object owns, at one moment.
+    /// Returns the objects with an owner reference to this UID, ordered by namespace and name.
     pub fn owned_by(&self, uid: &str) -> Listed<K> {
         let now = self.store.snapshot();
         self.listed(&now, now.owned_by(uid).filter(|object| self.is_here(object)))
     }
 
-    /// All objects, and then every change of them.
+    /// Subscribes to all objects and their changes, decoded.
     pub fn changes(&self, options: SubscriptionOptions) -> Notifications<K> {
         Notifications::new(self.subscribe(options), self.clone())
     }
 
-    /// The same in bytes, each of which can be made a [`notification`](Self::notification) of.
+    /// Subscribes to all objects and their changes, encoded. [`notification`](Self::notification) decodes a change.
     pub fn subscribe(&self, mut options: SubscriptionOptions) -> Subscription {
         options.resync = options.resync.or(self.resync);
         if let Some(namespace) = &self.namespace {
@@ -174,7 +235,7 @@ impl<K: DeserializeOwned> Reader<K> {
         Subscription::new(&self.store, options)
     }
 
-    /// What has happened, with the object as a `K`.
+    /// Decodes a change.
     pub fn notification(&self, delta: Delta<Arc<Object>>) -> Notification<K> {
         notification::decoded(self, delta)
     }
@@ -190,8 +251,7 @@ impl<K: DeserializeOwned> Reader<K> {
         Ok(copy)
     }
 
-    /// A state that may not be in the store any more, and so is not kept. Where it was, and nothing newer was
-    /// decoded since, it is still there.
+    /// Decodes a state that may no longer be in the store. Uses a kept copy, and does not keep a new one.
     pub(super) fn decode_former(&self, object: &Arc<Object>) -> Result<Arc<K>, Undecodable> {
         match self.decoded.as_ref().and_then(|decoded| decoded.get(object)) {
             Some(copy) => Ok(copy),
@@ -254,13 +314,17 @@ mod tests {
         Object { head: head.finish(), encoded: Encoded::json(body.as_bytes()) }
     }
 
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey::namespaced("x", name)
+    }
+
     fn sizes(keep: Keep) -> (Reader<Sized>, crate::store::Writer) {
         let (store, writer) = Store::new();
         (Reader::new(store, Kind::new("example.com", "v1", "Sized"), keep), writer)
     }
 
     #[test]
-    fn what_is_no_such_type_is_an_error_of_its_own() {
+    fn an_undecodable_object_does_not_hide_the_others() {
         let (reader, mut writer) = sizes(Keep::Encoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
         writer.put(object("b", 2, r#"{"size":"large"}"#));
@@ -268,39 +332,44 @@ mod tests {
         assert_eq!(all().version(), &2.into());
         let (items, undecodable) = all().partial();
         assert_eq!(items, [Arc::new(Sized { size: 1 })]);
-        assert_eq!(undecodable[0].to_string(), "x/b in version 2 cannot be decoded");
-        assert!(matches!(reader.get("x/b"), Err(GetError::Undecodable(error)) if error.key.name() == "b"));
+        assert_eq!(undecodable[0].to_string(), "failed to decode x/b at resource version 2");
+        assert!(
+            matches!(reader.get(&key("b")), Err(GetError::Undecodable(error)) if error.key.name() == "b")
+        );
     }
 
     #[test]
-    fn a_list_with_an_object_that_cannot_be_decoded_is_an_error() {
+    fn a_list_with_an_undecodable_object_is_an_error() {
         let (reader, mut writer) = sizes(Keep::Encoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
         assert_eq!(reader.list(&LabelSelector::default()).items().unwrap().len(), 1);
         writer.put(object("b", 2, r#"{"size":"large"}"#));
         writer.put(object("c", 3, r#"{"size":"small"}"#));
         let error = reader.list(&LabelSelector::default()).items().unwrap_err();
-        assert_eq!(error.to_string(), "2 of 3 objects cannot be decoded");
-        assert_eq!(error.first.to_string(), "x/b in version 2 cannot be decoded");
+        assert_eq!(error.to_string(), "failed to decode 2 of 3 objects");
+        assert_eq!(error.first.to_string(), "failed to decode x/b at resource version 2");
         assert_eq!(reader.namespace("y").list(&LabelSelector::default()).items().unwrap(), []);
         assert!(reader.namespace("").list(&"app=web".parse().unwrap()).items().is_err());
     }
 
     #[test]
-    fn an_object_in_a_namespace_is_not_found_by_its_name_alone() {
+    fn a_namespaced_object_is_not_found_by_its_name_alone() {
         let (reader, mut writer) = sizes(Keep::Encoded);
         assert_eq!(reader.get("a").unwrap(), None);
         writer.put(object("a", 1, r#"{"size":1}"#));
         let there = reader.namespace("x");
         assert_eq!((there.get("a").unwrap().unwrap().size, there.get("c").unwrap()), (1, None));
-        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 1);
+        assert_eq!(reader.get(&key("a")).unwrap().unwrap().size, 1);
+        assert_eq!(there.get(&key("a")).unwrap().unwrap().size, 1);
+        assert_eq!(reader.namespace("y").get(&key("a")).unwrap(), None, "another namespace");
         let error = reader.get("a").unwrap_err();
         assert_eq!(
             error.to_string(),
-            r#"Sized "a" has no namespace: get "namespace/name", or use Reader::namespace"#
+            r#"Sized "a" requires a namespace: use an ObjectKey or Reader::namespace"#
         );
-        assert!(matches!(reader.get("a/b/c"), Err(GetError::Key(_))));
-        assert!(matches!(there.get("x/a"), Err(GetError::Key(_))), "a name has no slash");
+        for name in ["", "x/a", "a/b/c"] {
+            assert!(matches!(there.get(name), Err(GetError::InvalidName { .. })), "{name}");
+        }
     }
 
     #[test]
@@ -314,24 +383,24 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_kept_as_long_as_the_object_stays_as_it_is() {
+    fn a_decoded_copy_is_kept_until_the_object_changes() {
         let (reader, mut writer) = sizes(Keep::Decoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
-        let one = reader.get("x/a").unwrap().unwrap();
+        let one = reader.get(&key("a")).unwrap().unwrap();
         assert!(Arc::ptr_eq(
             &one,
             &reader.namespace("x").list(&LabelSelector::default()).items().unwrap()[0]
         ));
         writer.put(object("a", 2, r#"{"size":2}"#));
-        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 2);
+        assert_eq!(reader.get(&key("a")).unwrap().unwrap().size, 2);
         let (reader, mut writer) = sizes(Keep::Encoded);
         writer.put(object("a", 1, r#"{"size":1}"#));
-        let one = reader.get("x/a").unwrap().unwrap();
-        assert!(!Arc::ptr_eq(&one, &reader.get("x/a").unwrap().unwrap()));
+        let one = reader.get(&key("a")).unwrap().unwrap();
+        assert!(!Arc::ptr_eq(&one, &reader.get(&key("a")).unwrap().unwrap()));
     }
 
     #[test]
-    fn copies_of_what_is_gone_do_not_pile_up() {
+    fn copies_of_deleted_objects_do_not_accumulate() {
         let (reader, mut writer) = sizes(Keep::Decoded);
         for number in 0..1_000 {
             let name = number.to_string();

@@ -1,11 +1,12 @@
-//! Readers: the objects of a store as a type.
+//! Readers: typed access to a store.
 //!
-//! From: a store, whose objects are bytes.
-//! To:   whoever wants a Pod, one's own custom resource, or three fields of either.
+//! Input:  a store of encoded objects.
+//! Output: decoded objects of any type that implements `Deserialize`.
 //!
-//! - R1: objects are decoded when they are asked for. One that cannot be decoded is an error, which does not keep the
-//!   others from those who want a [partial](Listed::partial) list.
-//! - R2: decoded copies belong to the reader that keeps them, and there is at most one of an object.
+//! Invariants:
+//! - `reader.R1`: objects are decoded when they are read. One that cannot be decoded is an error, and does not hide the
+//!   others from a [partial](Listed::partial) list.
+//! - `reader.R2`: a reader keeps at most one decoded copy of each object.
 
 mod decoded;
 mod listed;
@@ -13,15 +14,15 @@ mod lister;
 mod notification;
 
 pub use listed::{ListUndecodable, Listed, Undecodable};
-pub use lister::{GetError, Reader};
+pub use lister::{GetError, Lookup, Reader};
 pub use notification::{Notification, Notifications};
 
-/// What a reader keeps of what it has decoded.
+/// Selects whether a reader keeps decoded objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
-    /// Nothing: an object is decoded each time. It takes no memory.
+    /// Decodes objects on each read; takes no memory.
     #[default]
     Encoded,
-    /// A decoded copy of every object that was asked for, as long as it does not change.
+    /// Keeps a decoded copy of each object that was read, until the object changes.
     Decoded,
 }

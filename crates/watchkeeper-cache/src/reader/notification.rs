@@ -1,4 +1,4 @@
-//! Notifications: changes, with objects of a type.
+//! Notifications: changes with decoded objects.
 
 use std::sync::Arc;
 
@@ -10,47 +10,57 @@ use super::{Reader, Undecodable};
 use crate::delta::Delta;
 use crate::handler::Subscription;
 
-/// What has happened to an object.
+/// A change of one object, decoded: a [`Delta`] at the typed edge.
 #[derive(Debug)]
 pub enum Notification<K> {
-    /// It is there.
+    /// The object exists, and the consumer has not received it before.
     Added {
         /// The object.
         new: Arc<K>,
-        /// Whether it was there before one began to look.
+        /// Whether the object is part of the initial state rather than newly created.
         initial: bool,
     },
-    /// It has changed.
+    /// The object has changed.
     Updated {
-        /// What one last saw.
+        /// The state that the consumer last received.
         old: Arc<K>,
-        /// What it is now.
+        /// The current state.
         new: Arc<K>,
     },
-    /// It is gone.
+    /// The object was deleted.
     Deleted {
-        /// Its last state.
-        last: Arc<K>,
+        /// The state that the consumer last received.
+        old: Arc<K>,
+        /// The final state; `None` if the deletion was missed and noticed by a relist (client-go's
+        /// `DeletedFinalStateUnknown`).
+        last: Option<Arc<K>>,
     },
-    /// It went while nobody looked: a list did not have it any more.
-    DeletedWhileAway {
-        /// The last state that was seen; others may have followed.
-        last_seen: Arc<K>,
-    },
-    /// Nothing has happened: it is time to look at it again.
+    /// The object has not changed, and is due to be processed again.
     Resync(Arc<K>),
-    /// Something has happened to it, and what it is or was cannot be decoded.
+    /// The object has changed, and its current or former state cannot be decoded.
     Undecodable {
-        /// Which object.
+        /// The key of the object.
         key: ObjectKey,
-        /// Why not.
+        /// The decode error.
         error: Undecodable,
-        /// What has happened, in bytes.
+        /// The change, encoded.
         delta: Delta<Arc<Object>>,
     },
 }
 
-/// All objects, and then every change of them, as a type. Dropped, it ends.
+impl<K> Notification<K> {
+    /// Returns the newest state in this notification: the current one, or the last known one of a deleted object. Returns
+    /// `None` if it cannot be decoded.
+    pub fn newest(&self) -> Option<&Arc<K>> {
+        match self {
+            Self::Added { new, .. } | Self::Updated { new, .. } | Self::Resync(new) => Some(new),
+            Self::Deleted { old, last } => Some(last.as_ref().unwrap_or(old)),
+            Self::Undecodable { .. } => None,
+        }
+    }
+}
+
+/// A [`Subscription`] that decodes. Dropping it unsubscribes.
 #[derive(Debug)]
 #[must_use = "a subscription ends when it is dropped"]
 pub struct Notifications<K> {
@@ -63,19 +73,18 @@ impl<K: DeserializeOwned> Notifications<K> {
         Self { subscription, reader }
     }
 
-    /// The next change; waits for one. `None` once the store gets no more. What was returned before counts as
-    /// handled.
+    /// Waits for the next change: see [`Subscription::next`].
     pub async fn next(&mut self) -> Option<Notification<K>> {
         let delta = self.subscription.next().await?;
         Some(self.reader.notification(delta))
     }
 
-    /// Becomes true when all that was there at the beginning has been handled.
+    /// Returns a receiver that becomes true when all objects of the first list have been handled.
     pub fn caught_up(&self) -> watch::Receiver<bool> {
         self.subscription.caught_up()
     }
 
-    /// The same changes in bytes, and how far behind one is.
+    /// Returns the underlying subscription.
     pub fn subscription(&self) -> &Subscription {
         &self.subscription
     }
@@ -98,8 +107,9 @@ fn try_decoded<K: DeserializeOwned>(
     Ok(match delta {
         Delta::Added { new, initial } => Notification::Added { new: current(new)?, initial: *initial },
         Delta::Updated { old, new } => Notification::Updated { old: former(old)?, new: current(new)? },
-        Delta::Deleted { last: Some(last), .. } => Notification::Deleted { last: former(last)? },
-        Delta::Deleted { old, .. } => Notification::DeletedWhileAway { last_seen: former(old)? },
+        Delta::Deleted { old, last } => {
+            Notification::Deleted { old: former(old)?, last: last.as_ref().map(former).transpose()? }
+        }
         Delta::Resync(object) => Notification::Resync(current(object)?),
     })
 }
@@ -126,25 +136,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_told_as_new_is_told_as_old_without_being_decoded_again() {
+    async fn a_kept_copy_is_delivered_as_old_without_decoding_it_again() {
         let (store, mut writer) = Store::new();
         writer.put(object("a", 1, r#"{"size":1}"#));
         let reader = Reader::<Sized>::new(store, Kind::new("example.com", "v1", "Sized"), Keep::Decoded);
         let mut changes = reader.changes(Default::default());
-        let Some(Notification::Added { new: first, .. }) = changes.next().await else {
-            panic!("it is there")
-        };
+        let Some(Notification::Added { new: first, .. }) = changes.next().await else { panic!("not added") };
         writer.put(object("a", 2, r#"{"size":2}"#));
-        let Some(Notification::Updated { old, .. }) = changes.next().await else { panic!("it has changed") };
+        let Some(Notification::Updated { old, .. }) = changes.next().await else { panic!("not updated") };
         assert!(Arc::ptr_eq(&first, &old));
         writer.put(object("a", 3, r#"{"size":3}"#));
-        assert_eq!(reader.get("x/a").unwrap().unwrap().size, 3); // its copy takes the place of the former
-        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("it has changed") };
+        assert_eq!(reader.namespace("x").get("a").unwrap().unwrap().size, 3); // replaces the kept copy
+        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("not updated") };
         assert_eq!((old.size, new.size), (2, 3));
     }
 
     #[tokio::test]
-    async fn changes_are_told_as_a_type_and_what_is_none_is_told_too() {
+    async fn changes_are_decoded_and_undecodable_ones_are_delivered_as_such() {
         let (store, mut writer) = Store::new();
         writer.put(object("a", 1, r#"{"size":1}"#));
         let reader = Reader::<Sized>::new(store, Kind::new("example.com", "v1", "Sized"), Keep::Decoded);
@@ -153,30 +161,35 @@ mod tests {
             matches!(changes.next().await, Some(Notification::Added { new, initial: true }) if new.size == 1)
         );
         writer.put(object("a", 2, r#"{"size":2}"#));
-        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("it has changed") };
+        let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("not updated") };
         assert_eq!((old.size, new.size), (1, 2));
         writer.put(object("b", 3, r#"{"size":"large"}"#));
-        let Some(Notification::Undecodable { key, delta, .. }) = changes.next().await else { panic!("bad") };
+        let Some(Notification::Undecodable { key, delta, .. }) = changes.next().await else {
+            panic!("decoded")
+        };
         assert_eq!((key.to_string().as_str(), delta.newest().head.version()), ("x/b", &3.into()));
         writer.delete(object("a", 4, r#"{"size":3}"#));
-        assert!(matches!(changes.next().await, Some(Notification::Deleted { last }) if last.size == 3));
+        let Some(Notification::Deleted { old, last: Some(last) }) = changes.next().await else {
+            panic!("not deleted")
+        };
+        assert_eq!((old.size, last.size), (2, 3));
         writer.begin();
         writer.stage(object("c", 5, r#"{"size":5}"#));
         writer.commit(5.into());
         writer.begin();
         writer.commit(6.into());
-        let Some(Notification::Undecodable { delta, .. }) = changes.next().await else { panic!("b is gone") };
+        let Some(Notification::Undecodable { delta, .. }) = changes.next().await else { panic!("decoded") };
         assert!(matches!(delta, Delta::Deleted { last: None, .. }));
-        // It came with one list and went with the next.
+        // Added by one list and missing from the next.
         assert!(
-            matches!(changes.next().await, Some(Notification::DeletedWhileAway { last_seen }) if last_seen.size == 5)
+            matches!(changes.next().await, Some(Notification::Deleted { old, last: None }) if old.size == 5)
         );
         writer.put(object("d", 7, r#"{"size":7}"#));
         assert!(matches!(changes.next().await, Some(Notification::Added { initial: false, .. })));
         writer.begin();
         writer.commit(8.into());
         assert!(
-            matches!(changes.next().await, Some(Notification::DeletedWhileAway { last_seen }) if last_seen.size == 7)
+            matches!(changes.next().await, Some(Notification::Deleted { old, last: None }) if old.size == 7)
         );
     }
 }

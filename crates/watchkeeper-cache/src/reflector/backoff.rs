@@ -1,4 +1,4 @@
-//! Backoff: how long to wait before the server is asked again.
+//! Backoff: the delays between requests.
 
 use std::time::Duration;
 
@@ -6,25 +6,25 @@ use tokio::time::Instant;
 
 use super::random::Random;
 
-/// After this time the delays begin anew, whether or not things went well meanwhile.
+/// The delays restart after this time, even without a success.
 const RESET_AFTER: Duration = Duration::from_secs(120);
 
-/// Delays that grow: each is `factor` times the one before it, up to `cap`.
+/// Exponential backoff with jitter: each delay is `factor` times the previous one, up to `cap`.
 ///
-/// By default 0.8, 1.6, 3.2, 6.4, 12.8, 25.6 and then 30 s, each of them multiplied by a random number from 1
-/// to 2. Two minutes after they have begun they begin anew, even if nothing has gone well since: see
+/// The defaults are client-go's: 0.8, 1.6, 3.2, 6.4, 12.8, 25.6 and then 30 s, each multiplied by a random number between
+/// 1 and 2. The delays restart two minutes after the first one, even without a success in between. See
 /// [`Reflector::backoff`](super::Reflector::backoff).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backoff {
     /// The first delay.
     pub base: Duration,
-    /// How much longer each is than the one before it.
+    /// The growth factor.
     pub factor: f64,
-    /// Each is made longer by a random part of itself that is at most this; 0 leaves it as it is.
+    /// The largest random fraction of a delay that is added to it; 0 disables jitter.
     pub jitter: f64,
-    /// None is longer before the jitter.
+    /// The largest delay, before jitter.
     pub cap: Duration,
-    /// How many times they grow at most.
+    /// The largest number of times that the delay grows.
     pub steps: u32,
 }
 
@@ -40,13 +40,13 @@ impl Default for Backoff {
     }
 }
 
-/// The delays of one reflector.
+/// The current backoff of one reflector.
 #[derive(Debug)]
 pub(super) struct Delays {
     backoff: Backoff,
     next: Duration,
     steps: u32,
-    /// When they began anew last.
+    /// Time of the last restart.
     begun: Instant,
 }
 
@@ -55,7 +55,7 @@ impl Delays {
         Self { backoff, next: backoff.base, steps: backoff.steps, begun: Instant::now() }
     }
 
-    /// The longest delay before the jitter.
+    /// Returns the largest delay, before jitter.
     pub(super) fn cap(&self) -> Duration {
         self.backoff.cap
     }
@@ -77,7 +77,7 @@ impl Delays {
     }
 }
 
-/// What a user's factor makes of it cannot overflow.
+/// Multiplies without overflow, whatever the factor.
 fn scaled(delay: Duration, factor: f64) -> Duration {
     Duration::try_from_secs_f64(delay.as_secs_f64() * factor).unwrap_or(Duration::MAX)
 }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn jitter_makes_a_delay_longer_and_at_most_twice_as_long() {
+    async fn jitter_lengthens_a_delay_to_at_most_twice_its_length() {
         let mut differs = false;
         for (jittered, plain) in milliseconds(Backoff::default(), 40)
             .into_iter()
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn delays_begin_anew_two_minutes_after_they_began_although_all_has_failed_since() {
+    async fn delays_restart_after_two_minutes_even_without_a_success() {
         let (mut delays, mut random) =
             (Delays::new(Backoff { jitter: 0.0, ..Backoff::default() }), Random::seeded(1));
         let mut waited = Vec::new();
@@ -130,7 +130,7 @@ mod tests {
             waited.push(delay.as_millis());
             tokio::time::advance(delay).await;
         }
-        // 110.4 s have gone by before the ninth delay, 140.4 s before the tenth.
+        // 110.4 s have passed before the ninth delay, 140.4 s before the tenth.
         assert_eq!(waited, [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000, 30_000, 800]);
     }
 

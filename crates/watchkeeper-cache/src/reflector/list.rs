@@ -1,4 +1,4 @@
-//! Listing: the whole state as a list, page by page.
+//! List: fetches the whole state in pages.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 use watchkeeper_core::{ListAt, ListEnd, ListError, ListPart, ListRequest, Paging, ResourceVersion};
 
-use super::{Failure, Next, Presence, Reflector, Relist, State, WhenGone, Why};
+use super::{ExitReason, Failure, Next, OnGone, Presence, Reflector, Relist, State};
 use crate::Sink;
 
-/// A list that takes longer is worth a line in the log.
-const LONG: Duration = Duration::from_secs(10);
+/// Lists that take longer are logged.
+const SLOW_LIST: Duration = Duration::from_secs(10);
 
-/// A list that is staged.
+/// A list that has been staged.
 struct Staged {
-    /// Of its first page: what has changed since comes again with the watch.
+    /// The version of the first page. The watch delivers the changes since then.
     version: ResourceVersion,
     paged: bool,
 }
@@ -30,26 +30,26 @@ impl<S: Sink> Reflector<S> {
         let mut outcome = self.pages(&at, size).await;
         if let Err(error @ (ListError::Expired(_) | ListError::TooLarge(_))) = &outcome {
             self.observer.relists(Relist::after_list(error));
-            self.position.is_unavailable();
+            self.position.mark_unavailable();
             outcome = self.pages(&self.position.list_at(), size).await;
         }
         match outcome {
             Ok(staged) => {
                 if at == ListAt::Any && staged.paged {
-                    self.position.came_in_pages();
+                    self.position.mark_paged();
                 }
                 let took = begun.elapsed();
-                if took > LONG {
-                    tracing::info!(reflector = self.name, ?took, "a list has taken long");
+                if took > SLOW_LIST {
+                    tracing::info!(reflector = self.name, ?took, "slow list");
                 }
                 self.commit(&staged.version, took, None)
             }
-            Err(error) => self.list_failed(error),
+            Err(error) => self.after_list_error(error),
         }
     }
 
-    /// Stages a list, in pages of a size. Where a page has expired, the list is not had in pages. A list whose pages
-    /// do not end is malformed.
+    /// Stages a list in pages of `size`. If a continue token has expired, lists again without paging. A list that never
+    /// ends is malformed.
     async fn pages(&mut self, at: &ListAt, size: Option<NonZeroU32>) -> Result<Staged, ListError> {
         let mut request = ListRequest { at: at.clone(), limit: size };
         let mut version = None;
@@ -79,12 +79,12 @@ impl<S: Sink> Reflector<S> {
         }
     }
 
-    /// Stages a page. Returns how many items the server sent, and what is known at its end.
+    /// Stages a page. Returns the number of items that the server sent, and the list metadata.
     async fn page(&mut self, request: ListRequest) -> Result<(usize, ListEnd), ListError> {
         let mut parts = self.source.list(request);
         let mut items = 0;
         while let Some(part) = parts.next().await {
-            consume_budget().await; // a source that is always ready must not keep `stop` from being seen
+            consume_budget().await; // so that a source that is always ready cannot starve `stop`
             match part? {
                 ListPart::Item(object) => {
                     items += 1;
@@ -92,36 +92,38 @@ impl<S: Sink> Reflector<S> {
                 }
                 ListPart::End(end) => {
                     self.progress.page_ends(end.remaining);
-                    self.progress.contact();
+                    self.progress.record_contact();
                     return Ok((items, end));
                 }
             }
         }
-        Err(ListError::Interrupted("it stopped before its end".into())) // W1
+        Err(ListError::Interrupted("list ended without its metadata".into())) // list_watch.W1
     }
 
-    fn list_failed(&mut self, error: ListError) -> State {
-        self.progress.failed(&error);
+    /// Returns the state after a failed list.
+    fn after_list_error(&mut self, error: ListError) -> State {
         let delay = self.delay(error.status());
-        match error {
+        let gone = match &error {
             ListError::Refused(status) if status.is_not_found() && self.presence != Presence::Unknown => {
-                if self.presence == Presence::There {
-                    self.presence = Presence::Gone;
-                    self.observer.gone(&self.name, &status);
-                }
-                match self.when_gone {
-                    WhenGone::KeepTrying => {
-                        self.observer.relists(Relist::Gone);
-                        State::Idle.after(delay)
-                    }
-                    WhenGone::End => State::Ended(Why::Gone(status)),
-                }
+                status.clone()
             }
-            error => {
+            _ => {
                 self.observer.relists(Relist::after_list(&error));
-                self.failed(Failure::List(error), Next::Relist, delay);
+                self.report_failure(Failure::List(error), Next::Relist, delay);
+                return State::Idle.after(delay);
+            }
+        };
+        self.progress.set_failure(Failure::List(error));
+        if self.presence == Presence::Present {
+            self.presence = Presence::Gone;
+            self.observer.gone(&self.name, &gone);
+        }
+        match self.on_gone {
+            OnGone::Retry => {
+                self.observer.relists(Relist::Gone);
                 State::Idle.after(delay)
             }
+            OnGone::Exit => State::Exited(ExitReason::Gone(gone)),
         }
     }
 }

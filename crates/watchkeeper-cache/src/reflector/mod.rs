@@ -1,27 +1,28 @@
 //! Reflector: keeps a copy of a collection up to date.
 //!
-//! From: a [`ListWatch`], the collection.
-//! To:   a [`Sink`], the copy.
+//! Input:  a [`ListWatch`].
+//! Output: a [`Sink`].
 //!
-//! A round asks for the whole state and then for the changes after it. It ends when changes may have been
-//! missed; the next round begins after a delay.
+//! Each round fetches the whole state and then watches from its version. A round ends when changes may have been missed;
+//! the next one starts after a delay.
 //!
 //! ```text
-//! Idle -> Streaming -> Watching      initial events and changes in one watch
-//!      -> Listing   -> Watching      where initial events are not to be had, this time
+//! Idle -> Streaming -> Watching      initial events and changes in one watch (WatchList)
+//!      -> Listing   -> Watching      if the server does not send initial events, or failed to
 //! ```
 //!
-//! - R1: a list is committed whole, of one version, or not at all.
-//! - R2: a watch begins at the version that the copy has.
-//! - R3: at most one request goes on at any time. Dropping [`run`](Reflector::run) ends it.
-//! - R4: watches that end within a second are not reopened without a pause, whatever they brought.
+//! Invariants:
+//! - `reflector.R1`: a list is committed as a whole, at one version, or not at all.
+//! - `reflector.R2`: a watch starts at the version of the copy.
+//! - `reflector.R3`: at most one request is in flight. Dropping [`run`](Reflector::run) cancels it.
+//! - `reflector.R4`: after several watches in a row that end within a second, the next one is delayed, whatever they
+//!   delivered.
 
 mod backoff;
-mod ended;
-mod last_failure;
+mod exit;
+mod internal_error_retry;
 mod list;
 mod observer;
-mod patience;
 mod position;
 mod progress;
 mod random;
@@ -39,32 +40,45 @@ use watchkeeper_core::{BoxError, Head, ListWatch, Object, ResourceVersion, Statu
 
 pub use backoff::Backoff;
 use backoff::Delays;
-pub use ended::{Ended, WhenGone, Why};
-pub(crate) use last_failure::LastFailure;
+pub use exit::{ExitReason, Exited, OnGone};
+use internal_error_retry::InternalErrorRetry;
 pub use observer::{Failure, Next, Observer};
-use patience::Patience;
 use position::Position;
-use progress::Teller;
+use progress::ProgressSender;
 pub use progress::{Phase, Progress};
 use random::Random;
 pub use relist::Relist;
 
 use crate::{Sink, transform};
 
-/// Watches last at least so long if nothing happens to them, and less than twice as long.
-const LEAST_WATCH: Duration = Duration::from_secs(300);
+/// The smallest watch timeout; the actual one is random, between this and twice this.
+const MIN_WATCH_TIMEOUT: Duration = Duration::from_secs(300);
 
 type Transform = Box<dyn FnMut(&mut Object) -> Result<(), BoxError> + Send>;
-type Accept = Box<dyn Fn(&Object) -> Result<(), BoxError> + Send>;
+type Check = Box<dyn Fn(&Object) -> Result<(), BoxError> + Send>;
 
-/// Keeps a copy of a collection up to date, with the patience and the manners of client-go's.
+/// Keeps a [`Sink`] in step with a collection; client-go's `Reflector`.
+///
+/// # Guarantees
+/// The sink receives a whole list at one version, and then the changes after that version, in order. After an
+/// interruption the reflector resumes the watch where it stopped; if the server no longer has that version, it lists
+/// again, and the sink receives the difference. Nothing is missed but intermediate states.
+///
+/// # Requests
+/// At most one request is in flight. Timeouts, paging, consistency levels and backoff are client-go's. Initial events
+/// (`WatchList`) are used where the source [supports](ListWatch::sends_initial_events) them.
+///
+/// # Failure
+/// No error ends a reflector: requests are retried with [backoff](Self::backoff), and reported to its
+/// [`Observer`](Self::observer). It ends when stopped, or when the collection is removed and
+/// [`OnGone::Exit`] is set.
 ///
 /// ```
 /// # use watchkeeper_cache::{Reflector, Sink};
 /// # use watchkeeper_core::ListWatch;
 /// # async fn example(pods: impl ListWatch + 'static, copy: impl Sink, stop: impl Future<Output = ()>) {
 /// let reflector = Reflector::new(pods, copy).name("pods");
-/// let progress = reflector.progress(); // to show, or to wait for
+/// let progress = reflector.progress(); // a tokio watch channel
 /// let ended = reflector.run(stop).await;
 /// # }
 /// ```
@@ -73,69 +87,68 @@ pub struct Reflector<S> {
     sink: S,
     name: String,
     observer: Box<dyn Observer>,
-    accept: Option<Accept>,
+    filter: Option<Check>,
     transforms: Vec<Transform>,
     page_size: Option<NonZeroU32>,
-    least_watch: Duration,
-    internal_errors: Duration,
-    when_gone: WhenGone,
+    min_watch_timeout: Duration,
+    max_internal_error_retry: Duration,
+    on_gone: OnGone,
     backoff: Backoff,
     random: Random,
     delays: Delays,
-    progress: Teller,
-    last_failure: LastFailure,
+    progress: ProgressSender,
     position: Position,
     presence: Presence,
     reconnect: Arc<Notify>,
-    /// How many watches in a row were over soon after they began.
+    /// Number of watches in a row that ended within a second (`reflector.R4`).
     quick_watches: u32,
 }
 
-/// Whether there is such a collection.
+/// Whether the collection exists on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Presence {
-    /// It has not been listed yet.
+    /// Not listed yet.
     Unknown,
-    There,
-    /// It was there, and is not.
+    /// Listed successfully.
+    Present,
+    /// Listed before, and not found now.
     Gone,
 }
 
-/// What is done next.
+/// The next step.
 enum State {
-    /// A round begins.
+    /// Start a round.
     Idle,
-    /// The whole state comes as initial events. How often they have begun anew in this round.
+    /// Fetch the whole state as initial events, which have been restarted `restarts` times in this round.
     Streaming { restarts: u32 },
-    /// The whole state comes as a list.
+    /// Fetch the whole state as a list.
     Listing,
-    /// Changes come. The watch that brought the initial events is used before another is opened.
-    Watching { open: Option<WatchStream>, patience: Patience },
-    /// Nothing is done for a while.
+    /// Watch for changes, on the watch that delivered the initial events if there is one.
+    Watching { open: Option<WatchStream>, retry: InternalErrorRetry },
+    /// Wait, and continue with another state.
     Waiting { delay: Duration, then: Box<State> },
-    /// Nothing is done any more.
-    Ended(Why),
+    /// Exit.
+    Exited(ExitReason),
 }
 
 impl<S: Sink> Reflector<S> {
-    /// A reflector that has not begun.
+    /// Creates a reflector with client-go's defaults. Sends no request before [`run`](Self::run).
     pub fn new(source: impl ListWatch + 'static, sink: S) -> Self {
         Self {
             source: Box::new(source),
             sink,
             name: String::new(),
             observer: Box::new(()),
-            accept: None,
+            filter: None,
             transforms: Vec::new(),
             page_size: None,
-            least_watch: LEAST_WATCH,
-            internal_errors: Duration::ZERO,
-            when_gone: WhenGone::default(),
+            min_watch_timeout: MIN_WATCH_TIMEOUT,
+            max_internal_error_retry: Duration::ZERO,
+            on_gone: OnGone::default(),
             backoff: Backoff::default(),
             random: Random::fresh(),
             delays: Delays::new(Backoff::default()),
-            progress: Teller::new(),
-            last_failure: LastFailure::default(),
+            progress: ProgressSender::new(),
             position: Position::default(),
             presence: Presence::Unknown,
             reconnect: Arc::default(),
@@ -143,30 +156,30 @@ impl<S: Sink> Reflector<S> {
         }
     }
 
-    /// What it is called in logs. Empty by default.
+    /// Sets the name in logs and metrics; empty by default.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Who hears what it goes through. By default failures are logged.
+    /// Sets the observer of failures and requests. The default logs failures.
     #[must_use]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observer = Box::new(observer);
         self
     }
 
-    /// Which objects count. One that is not accepted is left out, and its version with it. All are accepted by
-    /// default.
+    /// Sets a check for objects, all of which pass by default. An object for which it returns an error is ignored,
+    /// together with its resource version, and reported to the observer.
     #[must_use]
-    pub fn accept(mut self, accept: impl Fn(&Object) -> Result<(), BoxError> + Send + 'static) -> Self {
-        self.accept = Some(Box::new(accept));
+    pub fn filter(mut self, filter: impl Fn(&Object) -> Result<(), BoxError> + Send + 'static) -> Self {
+        self.filter = Some(Box::new(filter));
         self
     }
 
-    /// What is made of every object that is accepted before the sink gets it, once each time that it arrives:
-    /// see [`transform`]. What several make of it is made one after the other.
+    /// Adds a function that changes every object before it reaches the sink: see [`transform`]. Several run in the order
+    /// in which they were added.
     #[must_use]
     pub fn transform(
         mut self,
@@ -176,91 +189,84 @@ impl<S: Sink> Reflector<S> {
         self
     }
 
-    /// How many items a page of a list has at most. By default 500 where the server may ignore it, and no pages
-    /// for a certain version, unless the server is known to make pages: it then serves the list from memory.
+    /// Sets the page size of lists. By default 500 for the first list, and no paging for a list at a known version,
+    /// which the server can then serve from its watch cache; a server that paged the first list is paged again.
     #[must_use]
     pub fn page_size(mut self, items: NonZeroU32) -> Self {
         self.page_size = Some(items);
         self
     }
 
-    /// How long a watch lasts at least, if nothing happens to it: a random time from this to twice this. By
-    /// default, and at least, 5 minutes.
+    /// Sets the smallest watch timeout; the actual one is random, between this and twice this. 5 minutes by default, and
+    /// at least.
     #[must_use]
-    pub fn watch_at_least(mut self, time: Duration) -> Self {
-        self.least_watch = time.max(LEAST_WATCH);
+    pub fn min_watch_timeout(mut self, time: Duration) -> Self {
+        self.min_watch_timeout = time.max(MIN_WATCH_TIMEOUT);
         self
     }
 
-    /// For how long to watch again at once where watches end with internal errors of the server, before the
-    /// state is asked for anew. By default not at all. The time begins with an error that comes a minute or
-    /// more after the one before it.
+    /// Sets for how long a watch that ends with an internal server error is reopened instead of relisting; zero by
+    /// default. The time starts over with an error that comes a minute or more after the previous one.
     #[must_use]
-    pub fn bear_internal_errors(mut self, time: Duration) -> Self {
-        self.internal_errors = time;
+    pub fn max_internal_error_retry(mut self, time: Duration) -> Self {
+        self.max_internal_error_retry = time;
         self
     }
 
-    /// How long to wait between two rounds, and before a server is asked again that is busy or away.
+    /// Sets the delays between rounds, and before requests to a server that is busy or unreachable.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
         self
     }
 
-    /// What to do once the collection is not there any more. By default it goes on asking.
+    /// Sets the behaviour when the collection is removed from the server. By default it retries.
     #[must_use]
-    pub fn when_gone(mut self, then: WhenGone) -> Self {
-        self.when_gone = then;
+    pub fn on_gone(mut self, then: OnGone) -> Self {
+        self.on_gone = then;
         self
     }
 
-    /// Makes its random numbers, of delays and of the time of watches, the same every time.
+    /// Makes jitter and watch timeouts reproducible.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.random = Random::seeded(seed);
         self
     }
 
-    /// How far it has got, from now on.
+    /// Returns a receiver of the reflector's progress.
     pub fn progress(&self) -> channel::Receiver<Progress> {
         self.progress.receiver()
     }
 
-    /// Notifying it makes the reflector drop its request, or its wait for the next one, and send the next request at
-    /// once. Delays begin anew. A watch goes on after the last version that it brought, without a list.
+    /// Returns a handle that, when notified, cancels the current request or delay, resets the backoff and sends the next
+    /// request immediately. A watch resumes after the last version that it delivered.
     pub(crate) fn reconnect(&self) -> Arc<Notify> {
         self.reconnect.clone()
     }
 
-    /// The failure of its last request, until one succeeds.
-    pub(crate) fn last_failure(&self) -> LastFailure {
-        self.last_failure.clone()
-    }
-
-    /// Runs until `stop` is ready, or until the collection is gone and that [ends](WhenGone::End) it. A request
-    /// that is under way then is dropped, as is a list that is half staged. If dropped half-way, the same holds,
-    /// and the sink is dropped, too.
-    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Ended<S> {
+    /// Runs until `stop` completes, or until the collection is removed and [`OnGone::Exit`] is set. Cancels a request in
+    /// flight and discards a partially staged list. If dropped half-way, the same holds, and the sink is dropped.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Exited<S> {
         self.delays = Delays::new(self.backoff);
         let mut stop = pin!(stop);
         let reconnect = self.reconnect.clone();
         let mut state = State::Idle;
-        let why = loop {
-            if let State::Ended(why) = state {
-                break why;
+        let reason = loop {
+            if let State::Exited(reason) = state {
+                break reason;
             }
             let watches = state.watches();
             let step = Box::pin(self.step(state));
             let next = tokio::select! {
                 biased;
-                () = stop.as_mut() => break Why::Stopped,
+                () = stop.as_mut() => break ExitReason::Stopped,
                 () = reconnect.notified() => None,
                 next = step => Some(next),
             };
-            state = next.unwrap_or_else(|| self.reconnected(watches));
+            state = next.unwrap_or_else(|| self.after_reconnect(watches));
         };
-        Ended { sink: self.sink, why }
+        Exited { sink: self.sink, reason }
     }
 
     async fn step(&mut self, state: State) -> State {
@@ -269,7 +275,7 @@ impl<S: Sink> Reflector<S> {
             State::Idle => State::Listing,
             State::Streaming { restarts } => self.stream(restarts).await,
             State::Listing => self.list().await,
-            State::Watching { open, patience } => self.watch(open, patience).await,
+            State::Watching { open, retry } => self.watch(open, retry).await,
             State::Waiting { delay, then } => {
                 self.progress.phase(if self.presence == Presence::Gone {
                     Phase::Gone
@@ -279,45 +285,46 @@ impl<S: Sink> Reflector<S> {
                 tokio::time::sleep(delay).await;
                 *then
             }
-            State::Ended(_) => state,
+            State::Exited(_) => state,
         }
     }
 
-    /// The request, or the wait, was dropped: what is done instead.
-    fn reconnected(&mut self, watches: bool) -> State {
+    /// Returns the state after a request or delay was cancelled by `reconnect`.
+    fn after_reconnect(&mut self, watches: bool) -> State {
         self.delays = Delays::new(self.backoff);
-        match watches {
-            true => State::Watching { open: None, patience: Patience::new(self.internal_errors) },
-            false => State::Idle,
+        if watches {
+            State::Watching { open: None, retry: InternalErrorRetry::new(self.max_internal_error_retry) }
+        } else {
+            State::Idle
         }
     }
 
-    /// The next delay; a longer one where the server asks for it, up to the longest there is.
+    /// Returns the next delay, or the server's `Retry-After` if that is longer, up to the backoff's cap.
     fn delay(&mut self, status: Option<&Status>) -> Duration {
         let asked = status.and_then(Status::retry_after).unwrap_or_default();
         self.delays.next(&mut self.random).max(asked.min(self.delays.cap()))
     }
 
     fn watch_timeout(&mut self) -> Duration {
-        let least = self.least_watch.as_secs();
+        let least = self.min_watch_timeout.as_secs();
         let more = (least as f64 * self.random.fraction()) as u64;
         Duration::from_secs(least.saturating_add(more))
     }
 
     fn accepts(&mut self, object: &Object) -> bool {
-        match self.accept.as_ref().map_or(Ok(()), |accept| accept(object)) {
+        match self.filter.as_ref().map_or(Ok(()), |filter| filter(object)) {
             Ok(()) => true,
-            Err(why) => {
-                self.observer.skipped(&self.name, object, &why);
+            Err(reason) => {
+                self.observer.skipped(&self.name, object, &reason);
                 false
             }
         }
     }
 
-    /// Reports a failure, and keeps it for whoever waits for the first list.
-    fn failed(&mut self, failure: Failure, next: Next, after: Duration) {
+    /// Reports a failure to the observer and in the progress.
+    fn report_failure(&mut self, failure: Failure, next: Next, after: Duration) {
         self.observer.failed(&self.name, &failure, next, after);
-        self.last_failure.set(failure);
+        self.progress.set_failure(failure);
     }
 
     pub(crate) fn called(&self) -> &str {
@@ -333,26 +340,26 @@ impl<S: Sink> Reflector<S> {
         self.observer = Box::new(wrap(&self.name, inner));
     }
 
-    /// What transforms make of an object; its head if they fail, which the observer has then heard of.
-    fn transformed(&mut self, mut object: Object) -> Result<Object, Box<Head>> {
+    /// Applies the transforms. If one fails, reports it and returns the metadata of the object.
+    fn apply_transforms(&mut self, mut object: Object) -> Result<Object, Box<Head>> {
         if self.transforms.is_empty() {
             return Ok(object);
         }
         let before = object.head.clone();
         match transform::apply(&mut self.transforms, &mut object) {
             Ok(()) => Ok(object),
-            Err(why) => {
-                self.observer.transform_failed(&self.name, &before, &why);
+            Err(reason) => {
+                self.observer.transform_failed(&self.name, &before, &reason);
                 Err(Box::new(before))
             }
         }
     }
 
-    /// Returns whether it counts.
+    /// Stages a listed object, and returns whether it was accepted.
     fn stage(&mut self, object: Object) -> bool {
         let accepted = self.accepts(&object);
         if accepted {
-            match self.transformed(object) {
+            match self.apply_transforms(object) {
                 Ok(object) => self.sink.stage(object),
                 Err(head) => self.sink.stage_as_it_was(head.key()),
             }
@@ -361,26 +368,25 @@ impl<S: Sink> Reflector<S> {
         accepted
     }
 
-    /// The whole state is staged: it becomes the copy (R1), and changes are waited for (R2).
+    /// Commits the staged list (`reflector.R1`), and continues with a watch from its version (`reflector.R2`).
     fn commit(&mut self, version: &ResourceVersion, took: Duration, open: Option<WatchStream>) -> State {
         self.sink.commit(version.clone());
-        self.last_failure.clear();
-        self.position.listed(version);
-        self.presence = Presence::There;
+        self.position.set_listed(version);
+        self.presence = Presence::Present;
         let items = self.progress.list_ends(version);
         self.observer.list_ends(took, items);
         self.observer.version(version);
-        State::Watching { open, patience: Patience::new(self.internal_errors) }
+        State::Watching { open, retry: InternalErrorRetry::new(self.max_internal_error_retry) }
     }
 }
 
 impl State {
-    /// Whether it watches, or will after a wait.
+    /// Returns whether this is a watch, possibly after a delay.
     fn watches(&self) -> bool {
         match self {
             Self::Watching { .. } => true,
             Self::Waiting { then, .. } => then.watches(),
-            Self::Idle | Self::Streaming { .. } | Self::Listing | Self::Ended(_) => false,
+            Self::Idle | Self::Streaming { .. } | Self::Listing | Self::Exited(_) => false,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Observer: who hears what a reflector goes through.
+//! Observer: callbacks for a reflector's failures and requests.
 
 use std::io;
 use std::time::Duration;
@@ -7,96 +7,96 @@ use watchkeeper_core::{BoxError, Head, ListError, Object, ResourceVersion, Statu
 
 use super::Relist;
 
-/// Hears what a reflector goes through: its failures, to act on or to log, and its figures, to count.
+/// Callbacks for a reflector's failures, to log or act on, and for its requests, to count; a generalisation of client-go's
+/// `WatchErrorHandler`.
 ///
-/// Every method has a default: failures are logged, figures are not kept. `()` is an observer with all
-/// defaults. Methods are called between two steps of the reflector and hold it up as long as they take.
+/// Every method has a default: failures are logged, the rest is ignored. `()` is an observer with all defaults. Methods
+/// run on the reflector's task and delay it for as long as they take.
 pub trait Observer: Send {
-    /// A list failed, or a watch could not be opened. This then happens next, `after` so long.
+    /// Called when a list fails or a watch cannot be opened. The reflector does `next` after `after`.
     ///
-    /// Not called where a watch that was open ends, in whatever way: that is an everyday thing. By default it
-    /// is [logged](Failure::log).
+    /// Not called when an open watch ends, which is normal. By default the failure is [logged](Failure::log).
     fn failed(&mut self, reflector: &str, failure: &Failure, next: Next, after: Duration) {
         failure.log(reflector, next, after);
     }
 
-    /// The collection is not there any more: it had been listed before, and the server now knows of no such
-    /// resource. Called once, until it is there again. By default it is logged as a warning.
+    /// Called once when the collection has been removed: it was listed before, and the server now returns 404. Called
+    /// again only after it was back. By default logged as a warning.
     fn gone(&mut self, reflector: &str, status: &Status) {
-        tracing::warn!(reflector, error = %status, "the collection is gone");
+        tracing::warn!(reflector, error = %status, "collection removed from the server");
     }
 
-    /// An object was not accepted, and is left out. By default it is logged as an error.
-    fn skipped(&mut self, reflector: &str, object: &Object, why: &BoxError) {
+    /// Called when an object fails the reflector's check, and is ignored. By default logged as an error.
+    fn skipped(&mut self, reflector: &str, object: &Object, reason: &BoxError) {
         let (key, version) = (object.head.key(), object.head.version());
-        tracing::error!(reflector, %key, %version, error = %why, "an object is not accepted");
+        tracing::error!(reflector, %key, %version, error = %reason, "object rejected; ignoring it");
     }
 
-    /// An object cannot be [transformed](super::Reflector::transform): what the copy has of it stays, unless it
-    /// is gone. By default it is logged as an error.
-    fn transform_failed(&mut self, reflector: &str, object: &Head, why: &BoxError) {
+    /// Called when a [transform](super::Reflector::transform) fails. The copy keeps the object's previous state, unless
+    /// the object was deleted. By default logged as an error.
+    fn transform_failed(&mut self, reflector: &str, object: &Head, reason: &BoxError) {
         let (key, version) = (object.key(), object.version());
-        tracing::error!(reflector, %key, %version, error = %why, "an object cannot be transformed");
+        tracing::error!(reflector, %key, %version, error = %reason, "transform failed; keeping the previous state");
     }
 
-    /// Initial events do not come to their end: it is so long since they were asked for, and so long since the
-    /// last one came, if any. Called every 10 s in which none came. By default it is logged as a warning.
+    /// Called every 10 s while initial events are awaited and none arrives. `asked` is the time since the request,
+    /// `last` the time since the last event, if any. By default logged as a warning.
     fn stalled(&mut self, reflector: &str, asked: Duration, last: Option<Duration>) {
         match last {
-            None => tracing::warn!(reflector, ?asked, "no initial event has come"),
+            None => tracing::warn!(reflector, ?asked, "still waiting for the first initial event"),
             Some(last) => {
-                tracing::warn!(reflector, ?asked, ?last, "the end of the initial events is not coming");
+                tracing::warn!(reflector, ?asked, ?last, "still waiting for the end of the initial events");
             }
         }
     }
 
-    /// The whole state is to be asked for again, for this reason.
+    /// Called before a relist, with its reason.
     fn relists(&mut self, _why: Relist) {}
 
-    /// The whole state is asked for, by a list or as initial events.
+    /// Called when the whole state is requested, as a list or as initial events.
     fn list_begins(&mut self) {}
 
-    /// The whole state has come, and has replaced what was there.
+    /// Called when the whole state has been received and committed.
     fn list_ends(&mut self, _took: Duration, _items: u64) {}
 
-    /// A watch has been opened, for initial events or without.
+    /// Called when a watch has been opened, with or without initial events.
     fn watch_begins(&mut self) {}
 
-    /// A watch has ended. It was short if it was over within a second and brought nothing.
+    /// Called when a watch has ended. It is short if it ended within a second without an event.
     fn watch_ends(&mut self, _took: Duration, _events: u64, _short: bool) {}
 
-    /// This version has been reached.
+    /// Called when a resource version has been reached.
     fn version(&mut self, _version: &ResourceVersion) {}
 }
 
 impl Observer for () {}
 
-/// What a reflector could not do.
+/// A failed request of a reflector. The request is retried.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
-    /// List the collection.
+    /// A list failed.
     #[error("list failed")]
     List(#[source] ListError),
-    /// Open a watch.
+    /// A watch failed.
     #[error("watch failed")]
     Watch(#[source] WatchError),
 }
 
-/// What a reflector does after a failure.
+/// The step that a reflector takes after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Next {
-    /// Opens the same watch again. Nothing is listed.
+    /// Reopens the watch, without a list.
     Rewatch,
-    /// Lists: initial events are not to be had this time.
+    /// Falls back from initial events to a list.
     List,
-    /// Begins anew, with the whole state.
+    /// Starts over with the whole state.
     Relist,
 }
 
 impl Failure {
-    /// What the server said, where it said something.
+    /// Returns the server's status, if it returned one.
     pub fn status(&self) -> Option<&Status> {
         match self {
             Self::List(error) => error.status(),
@@ -104,7 +104,7 @@ impl Failure {
         }
     }
 
-    /// Describes the failure in one line: the error, its causes, and the status code if the server answered.
+    /// Returns the error, its causes, and the server's status code if there is one, in one line.
     pub fn describe(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
@@ -118,35 +118,37 @@ impl Failure {
         }
     }
 
-    /// Logs by sort. What has expired, what is asked for again because the server is busy or away, and initial
-    /// events that are not to be had are for debugging; so is an answer that broke off. The rest are errors.
+    /// Logs the failure. Failures that are part of normal operation are logged at debug level: an expired version, a
+    /// watch of a busy or unreachable server, missing support for initial events, and a connection closed by the peer.
+    /// Others are logged as errors.
     pub fn log(&self, reflector: &str, next: Next, after: Duration) {
         let error: &dyn std::error::Error = match self {
             Self::List(error) => error,
             Self::Watch(error) => error,
         };
         let cause = error.source().map(tracing::field::display);
-        match self.is_everyday(next) {
-            true => tracing::debug!(reflector, %error, cause, ?next, ?after, "{self}"),
-            false => tracing::error!(reflector, %error, cause, ?next, ?after, "{self}"),
+        if self.is_routine(next) {
+            tracing::debug!(reflector, %error, cause, ?next, ?after, "{self}");
+        } else {
+            tracing::error!(reflector, %error, cause, ?next, ?after, "{self}");
         }
     }
 
-    fn is_everyday(&self, next: Next) -> bool {
+    fn is_routine(&self, next: Next) -> bool {
         match self {
             Self::List(ListError::Expired(_)) | Self::Watch(WatchError::Expired(_)) => true,
             Self::Watch(WatchError::TooManyRequests(_) | WatchError::ConnectionRefused(_)) => true,
             _ if next == Next::List => true,
             Self::List(ListError::Interrupted(cause)) | Self::Watch(WatchError::Interrupted(cause)) => {
-                broke_off(&**cause)
+                is_closed_by_peer(&**cause)
             }
             _ => false,
         }
     }
 }
 
-/// Whether the cause of it all is that the other side has closed the connection.
-fn broke_off(cause: &(dyn std::error::Error + 'static)) -> bool {
+/// Returns whether the root cause is a connection closed by the peer.
+fn is_closed_by_peer(cause: &(dyn std::error::Error + 'static)) -> bool {
     let is_end = |error: &io::Error| error.kind() == io::ErrorKind::UnexpectedEof;
     let mut causes = std::iter::successors(Some(cause), |error| (*error).source());
     causes.any(|error| error.downcast_ref::<io::Error>().is_some_and(is_end))
@@ -157,12 +159,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_needs_somebody_is_an_error_in_the_log() {
+    fn only_failures_that_need_attention_are_logged_as_errors() {
         let eof = || Box::new(io::Error::from(io::ErrorKind::UnexpectedEof)) as BoxError;
         let expired = || Status::expired("too old");
         let busy = || Status::too_many_requests("busy", Duration::from_secs(1));
         let forbidden = || Status::forbidden(None, "", "no");
-        let everyday = [
+        let routine = [
             (Failure::List(expired().into()), Next::Relist),
             (Failure::Watch(expired().into()), Next::Relist),
             (Failure::Watch(busy().into()), Next::Rewatch),
@@ -170,8 +172,8 @@ mod tests {
             (Failure::Watch(forbidden().into()), Next::List),
             (Failure::List(ListError::Interrupted(eof())), Next::Relist),
         ];
-        for (failure, next) in everyday {
-            assert!(failure.is_everyday(next), "{failure:?}");
+        for (failure, next) in routine {
+            assert!(failure.is_routine(next), "{failure:?}");
         }
         let errors = [
             Failure::List(forbidden().into()),
@@ -182,7 +184,7 @@ mod tests {
             Failure::List(ListError::Malformed("a table".into())),
         ];
         for failure in errors {
-            assert!(!failure.is_everyday(Next::Relist), "{failure:?}");
+            assert!(!failure.is_routine(Next::Relist), "{failure:?}");
         }
     }
 }

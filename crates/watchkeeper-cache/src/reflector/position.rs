@@ -1,23 +1,23 @@
-//! Position: where in the history of the collection the reflector is, and what it asks for from there.
+//! Position: the reflector's resource version, and the list and watch parameters that follow from it.
 
 use std::num::NonZeroU32;
 
 use watchkeeper_core::{ListAt, ResourceVersion};
 
-/// How many items a page has where nobody says otherwise.
+/// The default page size.
 const PAGE_SIZE: NonZeroU32 = NonZeroU32::new(500).expect("500 is not 0");
 
-/// The last version that was seen, and what is known of the server's memory.
+/// The last version seen, and what is known about the versions that the server can serve.
 #[derive(Debug, Default)]
 pub(super) struct Position {
     /// Empty before the first list.
     version: ResourceVersion,
-    /// The last version after which a watch has expired.
+    /// The last version from which a watch expired.
     expired: Option<ResourceVersion>,
-    /// The server said that it cannot serve `version`: the next list is of the most recent state.
+    /// Whether the server cannot serve `version`, so that the next list has to request the most recent state.
     unavailable: bool,
-    /// A list of any version came in pages, which a server with a watch cache does not do: it may be asked for
-    /// pages later on, too.
+    /// Whether a list at any version was paged. A server with a watch cache does not do that, so that paging later lists
+    /// does not bypass its cache.
     paged: bool,
 }
 
@@ -26,53 +26,52 @@ impl Position {
         &self.version
     }
 
-    /// The last version wins, even if it is lower. An object without one says nothing.
+    /// Sets the version, even to a lower one. An empty version is ignored.
     pub(super) fn move_to(&mut self, version: &ResourceVersion) {
         if !version.is_empty() && self.version != *version {
             self.version = version.clone();
         }
     }
 
-    /// A list has succeeded.
-    pub(super) fn listed(&mut self, version: &ResourceVersion) {
+    /// Sets the version after a successful list.
+    pub(super) fn set_listed(&mut self, version: &ResourceVersion) {
         self.version = version.clone();
         self.unavailable = false;
     }
 
-    /// The version has expired, or is newer than the server knows.
-    pub(super) fn is_unavailable(&mut self) {
+    /// Records that the version has expired, or that the server has not reached it yet.
+    pub(super) fn mark_unavailable(&mut self) {
         self.unavailable = true;
     }
 
-    /// A watch after the version has expired. A list of that version or a newer one mends it. One of exactly that
-    /// version, which a list in pages is, does not: the next watch expires, too, and then the most recent state is
-    /// listed.
-    pub(super) fn has_expired(&mut self) {
+    /// Records that a watch from the version has expired. Usually a list at that version or newer returns a newer one. A
+    /// paged list returns exactly that version, and the next watch expires again; the list after that requests the most
+    /// recent state.
+    pub(super) fn mark_expired(&mut self) {
         self.unavailable |= self.expired.as_ref() == Some(&self.version);
         self.expired = Some(self.version.clone());
     }
 
-    /// A list of any version came in pages.
-    pub(super) fn came_in_pages(&mut self) {
+    /// Records that a list at any version was paged.
+    pub(super) fn mark_paged(&mut self) {
         self.paged = true;
     }
 
-    /// Which state to list.
+    /// Returns the version to request for a list.
     pub(super) fn list_at(&self) -> ListAt {
         match &self.version {
             _ if self.unavailable => ListAt::MostRecent,
-            version if is_none(version) => ListAt::Any,
+            version if is_unset(version) => ListAt::Any,
             version => ListAt::Unqualified(version.clone()),
         }
     }
 
-    /// Which state to ask for as initial events.
+    /// Returns the version to request for initial events.
     pub(super) fn stream_from(&self) -> Option<ResourceVersion> {
-        (!self.unavailable && !is_none(&self.version)).then(|| self.version.clone())
+        (!self.unavailable && !is_unset(&self.version)).then(|| self.version.clone())
     }
 
-    /// How many items a page of such a list has. A server serves a version from memory only where there is no
-    /// limit.
+    /// Returns the page size of a list. A server serves a list at a version from its watch cache only without a limit.
     pub(super) fn page_size(&self, at: &ListAt, explicit: Option<NonZeroU32>) -> Option<NonZeroU32> {
         match at {
             _ if explicit.is_some() => explicit,
@@ -81,13 +80,14 @@ impl Position {
         }
     }
 
-    /// Whether a watch from here begins with initial events, which come in no order of versions.
-    pub(super) fn is_nowhere(&self) -> bool {
-        is_none(&self.version)
+    /// Returns whether there is no version yet. A watch then starts with synthetic events for existing objects, which are
+    /// not in version order.
+    pub(super) fn is_unset(&self) -> bool {
+        is_unset(&self.version)
     }
 }
 
-/// `""` and `"0"` are versions of nothing.
-fn is_none(version: &ResourceVersion) -> bool {
+/// `""` and `"0"` are not actual versions.
+fn is_unset(version: &ResourceVersion) -> bool {
     version.is_empty() || *version == ResourceVersion::ANY
 }

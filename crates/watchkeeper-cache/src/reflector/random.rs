@@ -1,8 +1,8 @@
-//! Random: the numbers by which reflectors do not all do the same at the same time. Not for secrets.
+//! Random numbers for jitter. Not cryptographically secure.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-/// A splitmix64 generator: a seed gives the same numbers every time.
+/// A splitmix64 generator, reproducible from its seed.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
@@ -11,12 +11,12 @@ impl Random {
         Self(seed)
     }
 
-    /// With a seed that differs from that of every other.
+    /// Creates a generator with a random seed.
     pub(super) fn fresh() -> Self {
         Self(RandomState::new().build_hasher().finish())
     }
 
-    /// At least 0 and less than 1.
+    /// Returns a number in `0.0..1.0`.
     pub(super) fn fraction(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,16 +1,16 @@
-//! Relist: why the whole state is asked for once more.
+//! Relist: the reasons for fetching the whole state again.
 
 use watchkeeper_core::{ListError, WatchError};
 
-/// Why a reflector asks for the whole state again. The first time needs no reason.
+/// Why a reflector fetches the whole state again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Relist {
-    /// The server has forgotten the version.
+    /// The server has compacted the version.
     Expired,
-    /// The server does not know the version yet.
+    /// The server has not reached the version yet.
     TooLarge,
-    /// A watch was over at once, and brought nothing.
+    /// A watch ended within a second without an event.
     ShortWatch,
     /// A watch could not be opened.
     WatchRefused,
@@ -18,11 +18,11 @@ pub enum Relist {
     WatchFailed,
     /// A list failed.
     ListFailed,
-    /// What the server sent cannot be read.
+    /// The server's response is malformed.
     Malformed,
-    /// The collection is not there any more.
+    /// The collection was removed from the server.
     Gone,
-    /// Initial events are not to be had, or broke off.
+    /// Initial events are not supported, or were interrupted.
     InitialEvents,
 }
 
@@ -36,7 +36,7 @@ impl Relist {
         }
     }
 
-    /// What else than these it is the caller knows.
+    /// Returns the reason for a failed watch; `other` for errors that do not have a reason of their own.
     pub(super) fn after_watch(error: &WatchError, other: Self) -> Self {
         match error {
             WatchError::Expired(_) => Self::Expired,
@@ -46,7 +46,7 @@ impl Relist {
         }
     }
 
-    /// A word for it, as for the label of a metric.
+    /// Returns the reason as a metric label value.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Expired => "expired",

@@ -1,4 +1,4 @@
-//! Streaming: the whole state as the initial events of a watch that then goes on.
+//! Streaming list (WatchList): fetches the whole state as the initial events of a watch, which then continues.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, sleep};
 use watchkeeper_core::{ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream};
 
-use super::watch::{Ending, Tally};
+use super::watch::{Tally, WatchEnd};
 use super::{Failure, Next, Reflector, Relist, State};
 use crate::Sink;
 
-/// How often to see whether initial events still come.
+/// Interval of the check for stalled initial events.
 const TICK: Duration = Duration::from_secs(10);
 
-/// How often initial events begin anew in a round.
-const RESTARTS: u32 = 3;
+/// The largest number of restarts in one round; then the reflector falls back to a list.
+const MAX_RESTARTS: u32 = 3;
 
 impl<S: Sink> Reflector<S> {
     pub(super) async fn stream(&mut self, restarts: u32) -> State {
@@ -30,27 +30,26 @@ impl<S: Sink> Reflector<S> {
         let opened = self.source.watch(WatchRequest { from, timeout, bookmarks: true }).await;
         let mut watch = match opened {
             Ok(watch) => watch,
-            Err(error) => return self.stream_refused(error, restarts),
+            Err(error) => return self.after_stream_refused(error, restarts),
         };
-        self.last_failure.clear();
         self.observer.watch_begins();
-        self.progress.contact();
+        self.progress.record_contact();
         match self.initial_events(&mut watch, &mut tally).await {
             Ok(version) => self.commit(&version, tally.begun.elapsed(), Some(watch)),
-            Err(ending) => {
+            Err(end) => {
                 drop(watch);
                 tally.end(&mut *self.observer);
-                self.stream_broke(ending, &tally, restarts)
+                self.after_stream_end(end, &tally, restarts)
             }
         }
     }
 
-    /// Stages what comes, up to the bookmark that ends the initial events. Returns its version.
+    /// Stages events up to the bookmark that ends the initial events. Returns its version.
     async fn initial_events(
         &mut self,
         watch: &mut WatchStream,
         tally: &mut Tally,
-    ) -> Result<ResourceVersion, Ending> {
+    ) -> Result<ResourceVersion, WatchEnd> {
         let mut tick = pin!(sleep(TICK));
         loop {
             let event = match select(watch.next(), tick.as_mut()).await {
@@ -64,12 +63,12 @@ impl<S: Sink> Reflector<S> {
                     continue;
                 }
             };
-            consume_budget().await; // a source that is always ready must not keep `stop` from being seen
+            consume_budget().await; // so that a source that is always ready cannot starve `stop`
             if let Some(Ok(_)) = &event {
-                self.progress.contact();
+                self.progress.record_contact();
             }
             match event {
-                None => return Err(Ending::Closed),
+                None => return Err(WatchEnd::Closed),
                 Some(Err(error)) => return Err(error.into()),
                 Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object))) => {
                     if self.stage(object) {
@@ -92,9 +91,8 @@ impl<S: Sink> Reflector<S> {
         }
     }
 
-    /// The watch could not be opened.
-    fn stream_refused(&mut self, error: WatchError, restarts: u32) -> State {
-        self.progress.failed(&error);
+    /// Returns the state after the watch could not be opened.
+    fn after_stream_refused(&mut self, error: WatchError, restarts: u32) -> State {
         self.observer.relists(Relist::after_watch(&error, Relist::InitialEvents));
         let (state, next, after) = match &error {
             WatchError::ConnectionRefused(_) | WatchError::TooManyRequests(_) => {
@@ -102,47 +100,48 @@ impl<S: Sink> Reflector<S> {
                 (State::Streaming { restarts }.after(delay), Next::Relist, delay)
             }
             WatchError::Expired(_) | WatchError::TooLarge(_) => {
-                self.position.is_unavailable();
+                self.position.mark_unavailable();
                 self.restart(restarts)
             }
             _ => (State::Listing, Next::List, Duration::ZERO),
         };
-        self.failed(Failure::Watch(error), next, after);
+        self.report_failure(Failure::Watch(error), next, after);
         state
     }
 
-    /// The watch ended before the initial events did.
-    fn stream_broke(&mut self, ending: Ending, tally: &Tally, restarts: u32) -> State {
-        tracing::debug!(reflector = self.name, %ending, "the initial events broke off");
-        self.observer.relists(match &ending {
-            Ending::Closed => Relist::InitialEvents,
-            Ending::Failed(error) => Relist::after_watch(error, Relist::InitialEvents),
+    /// Returns the state after the watch ended within the initial events.
+    fn after_stream_end(&mut self, end: WatchEnd, tally: &Tally, restarts: u32) -> State {
+        tracing::debug!(reflector = self.name, %end, "initial events interrupted");
+        self.observer.relists(match &end {
+            WatchEnd::Closed => Relist::InitialEvents,
+            WatchEnd::Failed(error) => Relist::after_watch(error, Relist::InitialEvents),
         });
-        if let Ending::Failed(error) = &ending {
-            self.progress.failed(error);
-        }
-        match ending {
-            Ending::Closed if tally.is_short() => State::Listing,
-            Ending::Closed => self.restart(restarts).0,
-            Ending::Failed(WatchError::TooManyRequests(status)) => {
-                let delay = self.delay(Some(&*status));
+        let state = match &end {
+            WatchEnd::Closed if tally.is_short() => State::Listing,
+            WatchEnd::Closed => self.restart(restarts).0,
+            WatchEnd::Failed(WatchError::TooManyRequests(status)) => {
+                let delay = self.delay(Some(&**status));
                 State::Streaming { restarts }.after(delay)
             }
-            Ending::Failed(WatchError::Expired(_) | WatchError::TooLarge(_)) => {
-                self.position.is_unavailable();
+            WatchEnd::Failed(WatchError::Expired(_) | WatchError::TooLarge(_)) => {
+                self.position.mark_unavailable();
                 self.restart(restarts).0
             }
-            Ending::Failed(_) => State::Listing,
+            WatchEnd::Failed(_) => State::Listing,
+        };
+        if let WatchEnd::Failed(error) = end {
+            self.progress.set_failure(Failure::Watch(error));
         }
+        state
     }
 
-    /// The first time at once. A server, or something on the way to it, that breaks off every time is not asked
-    /// again without a pause, and in the end is asked for a list: its pages may be short enough.
+    /// Restarts the initial events: immediately the first time, then with backoff. A server or proxy that interrupts them
+    /// every time is finally asked for a list, whose pages may be short enough.
     fn restart(&mut self, restarts: u32) -> (State, Next, Duration) {
         let again = State::Streaming { restarts: restarts.saturating_add(1) };
         match restarts {
             0 => (again, Next::Relist, Duration::ZERO),
-            1..RESTARTS => {
+            1..MAX_RESTARTS => {
                 let delay = self.delay(None);
                 (again.after(delay), Next::Relist, delay)
             }

@@ -1,4 +1,4 @@
-//! Watching: the changes after the state that the copy has.
+//! Watch: applies the changes after the copy's version.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -11,34 +11,35 @@ use watchkeeper_core::{
     Bookmark, Object, ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream,
 };
 
-use super::{Failure, Next, Observer, Patience, Reflector, Relist, State};
+use super::{Failure, InternalErrorRetry, Next, Observer, Reflector, Relist, State};
 use crate::Sink;
 
-/// A watch that is over sooner and brought nothing was none.
+/// A watch that ends within this time without an event counts as failed.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// After more watches in a row that were over within [`SHORT`], the next one is not opened at once.
-const QUICK_WATCHES: u32 = 1;
+/// After more watches in a row that end within [`SHORT`], the next one is delayed (`reflector.R4`).
+const MAX_QUICK_WATCHES: u32 = 1;
 
-/// What a watch has brought so far.
+/// The times and events of one watch.
 pub(super) struct Tally {
-    /// Before it was asked for: some proxies hold back the answer until the first event.
+    /// Time of the request, not of the response: some proxies hold back the response until the first event.
     pub(super) begun: Instant,
     pub(super) last: Option<Instant>,
     events: u64,
 }
 
-/// How a watch that was open has ended.
-pub(super) enum Ending {
-    /// Its time was up, or the connection broke: what comes next can be asked for.
+/// The end of an open watch.
+pub(super) enum WatchEnd {
+    /// It timed out or was disconnected, and can be resumed.
     Closed,
+    /// It ended with an error.
     Failed(WatchError),
 }
 
 impl<S: Sink> Reflector<S> {
-    pub(super) async fn watch(&mut self, open: Option<WatchStream>, patience: Patience) -> State {
+    pub(super) async fn watch(&mut self, open: Option<WatchStream>, retry: InternalErrorRetry) -> State {
         let mut tally = Tally::begin();
-        let from_nowhere = open.is_none() && self.position.is_nowhere();
+        let has_initial_events = open.is_none() && self.position.is_unset();
         let mut watch = match open {
             Some(watch) => watch,
             None => {
@@ -47,67 +48,69 @@ impl<S: Sink> Reflector<S> {
                 let opened = self.source.watch(WatchRequest { from, timeout, bookmarks: true }).await;
                 match opened {
                     Ok(watch) => {
-                        self.last_failure.clear();
                         self.observer.watch_begins();
-                        self.progress.contact();
+                        self.progress.record_contact();
                         watch
                     }
-                    Err(error) => return self.watch_refused(error, patience),
+                    Err(error) => return self.after_watch_refused(error, retry),
                 }
             }
         };
         self.progress.phase(super::Phase::Watching);
         let from = self.position.version().clone();
-        let ending = self.changes(&mut watch, &mut tally, from_nowhere).await;
+        let end = self.apply_events(&mut watch, &mut tally, has_initial_events).await;
         drop(watch);
         tally.end(&mut *self.observer);
         self.quick_watches = if tally.is_quick() { self.quick_watches.saturating_add(1) } else { 0 };
-        match self.watch_ended(ending, &tally, patience) {
-            State::Watching { open, patience } => {
+        match self.after_watch_end(end, &tally, retry) {
+            State::Watching { open, retry } => {
                 let pause = self.pause(&tally, &from);
-                State::Watching { open, patience }.after(pause)
+                State::Watching { open, retry }.after(pause)
             }
             state => state,
         }
     }
 
-    /// Returns how long to wait before the next watch (R4). A server, or a proxy, may end every watch after an event
-    /// or two. As long as the version moves forward, one watch per second is opened; if it does not, because the same
-    /// events come again and again, the delays grow.
+    /// Returns the delay before the next watch (`reflector.R4`). A server or proxy may end every watch after an event or
+    /// two. While the version advances, one watch per second is opened; if it does not, because the same events are sent
+    /// again, the delays grow.
     fn pause(&mut self, tally: &Tally, from: &ResourceVersion) -> Duration {
-        if self.quick_watches <= QUICK_WATCHES {
+        if self.quick_watches <= MAX_QUICK_WATCHES {
             return Duration::ZERO;
         }
         let reached = self.position.version();
-        let moves_forward = from.compare(reached).map_or(from != reached, Ordering::is_lt);
-        // Where events are not ordered, the version says little.
-        match moves_forward || !self.source.is_ordered() {
-            true => SHORT.saturating_sub(tally.begun.elapsed()),
-            false => {
-                let delay = self.delay(None);
-                tracing::debug!(
-                    reflector = self.name,
-                    ?delay,
-                    "watches end at once without a newer version; backing off"
-                );
-                delay
-            }
+        let advances = from.compare(reached).map_or(from != reached, Ordering::is_lt);
+        // Without ordered events, an unchanged version does not mean that nothing was delivered.
+        if advances || !self.source.is_ordered() {
+            return SHORT.saturating_sub(tally.begun.elapsed());
         }
+        let delay = self.delay(None);
+        tracing::debug!(
+            reflector = self.name,
+            ?delay,
+            "watches end at once without a newer version; backing off"
+        );
+        delay
     }
 
-    async fn changes(&mut self, watch: &mut WatchStream, tally: &mut Tally, from_nowhere: bool) -> Ending {
-        // Initial events come in no order of versions: none of them is a place to go on from.
-        let mut initial = from_nowhere;
+    async fn apply_events(
+        &mut self,
+        watch: &mut WatchStream,
+        tally: &mut Tally,
+        has_initial_events: bool,
+    ) -> WatchEnd {
+        // Initial events are not in version order, so that a watch cannot resume from one of them.
+        let mut initial = has_initial_events;
         loop {
             let event = match watch.next().await {
-                None => return Ending::Closed,
+                None => return WatchEnd::Closed,
                 Some(Err(error)) => return error.into(),
                 Some(Ok(event)) => event,
             };
-            consume_budget().await; // a source that is always ready must not keep `stop` from being seen
-            self.progress.contact();
+            consume_budget().await; // so that a source that is always ready cannot starve `stop`
+            self.progress.record_contact();
             let version = event.version().clone();
-            let tells_version = self.source.is_ordered() || matches!(event, WatchEvent::Bookmark(_));
+            let is_resumable = self.source.is_ordered() || matches!(event, WatchEvent::Bookmark(_));
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object)
                     if !self.accepts(&object) =>
@@ -121,7 +124,7 @@ impl<S: Sink> Reflector<S> {
                 }
                 WatchEvent::Deleted(object) => {
                     initial = false;
-                    match self.transformed(object) {
+                    match self.apply_transforms(object) {
                         Ok(last) => self.sink.delete(last),
                         Err(head) => self.sink.delete_unseen(&head),
                     }
@@ -132,14 +135,14 @@ impl<S: Sink> Reflector<S> {
                 }
             }
             tally.count();
-            if tells_version && !initial {
-                self.reach(&version);
+            if is_resumable && !initial {
+                self.advance_to(&version);
             }
         }
     }
 
     fn put(&mut self, object: Object) {
-        match self.transformed(object) {
+        match self.apply_transforms(object) {
             Ok(object) => self.sink.put(object),
             Err(head) if self.source.is_ordered() => {
                 let version = head.version().clone();
@@ -149,67 +152,76 @@ impl<S: Sink> Reflector<S> {
         }
     }
 
-    fn reach(&mut self, version: &ResourceVersion) {
+    fn advance_to(&mut self, version: &ResourceVersion) {
         self.position.move_to(version);
         let reached = self.position.version();
         self.progress.version(reached);
         self.observer.version(reached);
     }
 
-    /// The watch could not be opened. A server that is busy or away has not forgotten anything.
-    fn watch_refused(&mut self, error: WatchError, patience: Patience) -> State {
-        self.progress.failed(&error);
+    /// Returns the state after the watch could not be opened. If the server is busy or unreachable, the version is still
+    /// good, and no relist is needed.
+    fn after_watch_refused(&mut self, error: WatchError, retry: InternalErrorRetry) -> State {
         let delay = self.delay(error.status());
         if let WatchError::Expired(_) = error {
-            self.position.has_expired();
+            self.position.mark_expired();
         }
         let (state, next) = match error {
             WatchError::ConnectionRefused(_) | WatchError::TooManyRequests(_) => {
-                (State::Watching { open: None, patience }, Next::Rewatch)
+                (State::Watching { open: None, retry }, Next::Rewatch)
             }
             _ => {
                 self.observer.relists(Relist::after_watch(&error, Relist::WatchRefused));
                 (State::Idle, Next::Relist)
             }
         };
-        self.failed(Failure::Watch(error), next, delay);
+        self.report_failure(Failure::Watch(error), next, delay);
         state.after(delay)
     }
 
-    fn watch_ended(&mut self, ending: Ending, tally: &Tally, mut patience: Patience) -> State {
-        let reflector = &self.name;
-        let error = match ending {
-            Ending::Closed if !tally.is_short() => return State::Watching { open: None, patience },
-            Ending::Closed => {
-                tracing::warn!(reflector, "a watch was closed at once, and brought nothing");
+    /// Returns the state after an open watch ended.
+    fn after_watch_end(&mut self, end: WatchEnd, tally: &Tally, retry: InternalErrorRetry) -> State {
+        match end {
+            WatchEnd::Closed if !tally.is_short() => State::Watching { open: None, retry },
+            WatchEnd::Closed => {
+                let reflector = &self.name;
+                tracing::warn!(reflector, "watch closed within a second without an event; listing again");
                 self.observer.relists(Relist::ShortWatch);
                 let delay = self.delay(None);
-                return State::Idle.after(delay);
+                State::Idle.after(delay)
             }
-            Ending::Failed(error) => error,
-        };
-        self.progress.failed(&error);
-        match &error {
+            WatchEnd::Failed(error) => {
+                let state = self.after_watch_error(&error, retry);
+                self.progress.set_failure(Failure::Watch(error));
+                state
+            }
+        }
+    }
+
+    /// Returns the state after an open watch ended with an error.
+    fn after_watch_error(&mut self, error: &WatchError, mut retry: InternalErrorRetry) -> State {
+        let reflector = &self.name;
+        match error {
             WatchError::TooManyRequests(status) => {
                 let delay = self.delay(Some(&**status));
-                return State::Watching { open: None, patience }.after(delay);
+                return State::Watching { open: None, retry }.after(delay);
             }
-            WatchError::Internal(status) if patience.bears() => {
-                tracing::debug!(reflector, error = %status, "watching again after an internal error");
-                return State::Watching { open: None, patience };
+            WatchError::Internal(status) if retry.should_retry() => {
+                tracing::debug!(reflector, error = %status, "watch failed with an internal error; watching again");
+                return State::Watching { open: None, retry };
             }
-            // The next list is of the last version: that it cannot be watched from does not mean that the
-            // server has nothing as new.
+            // The next list still requests the last version: the server may be able to serve it, even though it cannot
+            // be watched from.
             WatchError::Expired(status) => {
-                tracing::debug!(reflector, error = %status, "a watch has expired");
-                self.position.has_expired();
+                tracing::debug!(reflector, error = %status, "watch expired; listing again");
+                self.position.mark_expired();
             }
             error => match error.status() {
-                Some(status) => tracing::warn!(reflector, error = %status, "a watch has failed"),
-                None => tracing::warn!(reflector, %error, "a watch has failed"),
+                Some(status) => tracing::warn!(reflector, error = %status, "watch failed; listing again"),
+                None => tracing::warn!(reflector, %error, "watch failed; listing again"),
             },
         }
-        self.observer.relists(Relist::after_watch(&error, Relist::WatchFailed));
+        self.observer.relists(Relist::after_watch(error, Relist::WatchFailed));
         let delay = self.delay(error.status());
         State::Idle.after(delay)
     }
@@ -238,11 +250,11 @@ impl Tally {
     }
 }
 
-impl From<WatchError> for Ending {
+impl From<WatchError> for WatchEnd {
     fn from(error: WatchError) -> Self {
         match error {
             WatchError::Interrupted(cause) => {
-                tracing::debug!(cause, "a watch broke off");
+                tracing::debug!(cause, "watch interrupted");
                 Self::Closed
             }
             error => Self::Failed(error),
@@ -250,10 +262,10 @@ impl From<WatchError> for Ending {
     }
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for WatchEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Closed => f.write_str("the watch was closed"),
+            Self::Closed => f.write_str("watch closed"),
             Self::Failed(error) => error.fmt(f),
         }
     }

@@ -1,4 +1,4 @@
-//! Closures: a collection that is listed by one closure and watched by another.
+//! A source that is defined by two closures.
 
 use futures_util::{StreamExt as _, stream};
 use watchkeeper_core::{
@@ -11,14 +11,14 @@ use watchkeeper_core::{
 pub struct Page {
     /// The objects.
     pub items: Vec<Object>,
-    /// The version of the list, and where the next page begins.
+    /// The list metadata: resource version and continue token.
     pub end: ListEnd,
 }
 
-/// A source made of a closure that lists and one that watches: for whatever has objects and is none of the
-/// sources that there are.
+/// Creates a source from a closure that lists and one that watches; client-go's `cache.ListWatch` with `ListFunc` and
+/// `WatchFunc`.
 ///
-/// A watch from a list of two objects, of which one goes:
+/// A source with two objects, one of which is deleted by the watch:
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -42,11 +42,11 @@ pub struct Page {
 ///         Ok(stream::iter([Ok(gone)]).chain(stream::pending()).boxed())
 ///     },
 /// );
-/// assert_eq!(files.list(ListRequest::default()).count().await, 3); // two items and the end
+/// assert_eq!(files.list(ListRequest::default()).count().await, 3); // two items and the list metadata
 /// # }
 /// ```
 ///
-/// The closures do not know of initial events unless [told so](Closures::sends_initial_events).
+/// Initial events are not requested from the watch closure unless [enabled](Closures::sends_initial_events).
 pub fn from_closures<L, W, Listing, Opening>(list: L, watch: W) -> Closures<L, W>
 where
     L: Fn(ListRequest) -> Listing + Send + Sync,
@@ -57,7 +57,7 @@ where
     Closures { list, watch, initial_events: false }
 }
 
-/// Two closures as a source: see [`from_closures`].
+/// The source that [`from_closures`] returns.
 #[derive(Debug, Clone)]
 pub struct Closures<L, W> {
     list: L,
@@ -66,7 +66,7 @@ pub struct Closures<L, W> {
 }
 
 impl<L, W> Closures<L, W> {
-    /// The closure that watches understands
+    /// Declares that the watch closure supports
     /// [`WatchFrom::InitialEvents`](watchkeeper_core::WatchFrom::InitialEvents).
     #[must_use]
     pub fn sends_initial_events(mut self) -> Self {

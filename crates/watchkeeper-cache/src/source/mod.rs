@@ -1,4 +1,4 @@
-//! Source: what can be made into a [`ListWatch`](watchkeeper_core::ListWatch) without being one.
+//! Sources: adapters to [`ListWatch`](watchkeeper_core::ListWatch).
 
 mod closures;
 

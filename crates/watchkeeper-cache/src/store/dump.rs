@@ -1,4 +1,4 @@
-//! Dump: all that is known of a store, as a text for who looks for a fault.
+//! Dump: a printable view of a store, for debugging.
 
 use std::fmt;
 
@@ -7,10 +7,11 @@ use watchkeeper_core::Object;
 use watchkeeper_wire::{Kind, decode, yaml};
 
 use super::snapshot::Snapshot;
-use crate::handler::Figures;
+use crate::handler::HandlerStats;
 
-/// A store at one moment, to print. See [`Store::dump`](super::Store::dump) and
-/// [`Informer::dump`](crate::Informer::dump).
+/// A printable view of a store at one moment: its version, sizes, indexes, handlers and objects.
+///
+/// Created by [`Store::dump`](super::Store::dump) and [`Informer::dump`](crate::Informer::dump).
 ///
 /// ```
 /// use watchkeeper_cache::{Sink as _, Store};
@@ -20,21 +21,21 @@ use crate::handler::Figures;
 /// let head = HeadBuilder::default().name("node-1").version("7").finish();
 /// writer.put(Object { head, encoded: Encoded::json(*b"{}") });
 /// let text = store.dump().to_string();
-/// assert!(text.starts_with("not synced, at version 7\n1 object, "));
-/// assert!(text.ends_with("node-1 at 7, 2 bytes of JSON\n"));
+/// assert!(text.starts_with("not ready, version 7\n1 object, "));
+/// assert!(text.ends_with("node-1 version 7, 2 bytes of JSON\n"));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Dump {
     pub(crate) title: Option<String>,
-    pub(super) is_synced: bool,
+    pub(super) is_ready: bool,
     pub(super) state: Snapshot,
-    pub(super) handlers: Vec<Figures>,
+    pub(super) handlers: Vec<HandlerStats>,
     pub(crate) bodies: Option<Kind>,
 }
 
 impl Dump {
-    /// With the bodies of objects of a kind, as YAML. Of secrets only the names of the data are shown, and how
-    /// long each is.
+    /// Includes the bodies of the objects, which are of this kind, as YAML. Secret data is redacted: only its keys
+    /// and lengths are printed.
     #[must_use]
     pub fn bodies(mut self, kind: Kind) -> Self {
         self.bodies = Some(kind);
@@ -47,8 +48,8 @@ impl fmt::Display for Dump {
         if let Some(title) = &self.title {
             write!(f, "{title}: ")?;
         }
-        let synced = if self.is_synced { "synced" } else { "not synced" };
-        writeln!(f, "{synced}, at version {}", or_none(&self.state.version().to_string()))?;
+        let ready = if self.is_ready { "ready" } else { "not ready" };
+        writeln!(f, "{ready}, version {}", or_none(&self.state.version().to_string()))?;
         let sizes = self.state.sizes();
         writeln!(
             f,
@@ -64,7 +65,7 @@ impl fmt::Display for Dump {
             writeln!(f, "index {name}: {values} values, {entries} entries")?;
         }
         for handler in &self.handlers {
-            let Figures { name, pending, lag, coalesced, dropped, panics } = handler;
+            let HandlerStats { name, pending, lag, coalesced, dropped, panics } = handler;
             writeln!(
                 f,
                 "handler {}: {pending} pending for {lag:?}, {coalesced} coalesced, {dropped} dropped, {panics} panics",
@@ -79,7 +80,7 @@ impl Dump {
     fn object(&self, object: &Object, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (key, version) = (object.head.key(), object.head.version());
         let length = counted(object.encoded.body.len(), "byte");
-        writeln!(f, "{key} at {version}, {length} of {}", object.encoded.encoding)?;
+        writeln!(f, "{key} version {version}, {length} of {}", object.encoded.encoding)?;
         let Some(kind) = &self.bodies else { return Ok(()) };
         match decode::<Value>(&object.encoded, kind) {
             Ok(mut body) => {
@@ -88,9 +89,9 @@ impl Dump {
                 }
                 yaml::write(&body).lines().try_for_each(|line| writeln!(f, "    {line}"))
             }
-            // What is wrong with a body may quote it.
-            Err(_) if is_secret(kind) => writeln!(f, "    it cannot be read"),
-            Err(error) => writeln!(f, "    it cannot be read: {error}"),
+            // A decode error may quote the body.
+            Err(_) if is_secret(kind) => writeln!(f, "    failed to decode"),
+            Err(error) => writeln!(f, "    failed to decode: {error}"),
         }
     }
 }
@@ -99,7 +100,7 @@ fn is_secret(kind: &Kind) -> bool {
     kind.name().group.is_empty() && kind.kind() == "Secret"
 }
 
-/// Leaves of a secret what is none: an annotation may have all of it once more.
+/// Redacts everything that can contain secret data. `kubectl apply` copies the whole secret into an annotation.
 fn redact(secret: &mut Value) {
     let Some(fields) = secret.as_object_mut() else { return conceal(secret) };
     for (name, value) in fields {
@@ -111,7 +112,7 @@ fn redact(secret: &mut Value) {
     }
 }
 
-/// Names and lengths instead of values.
+/// Replaces values with their lengths, and keeps the keys.
 fn conceal(value: &mut Value) {
     match value {
         Value::Object(fields) => fields.values_mut().for_each(conceal),

@@ -1,4 +1,4 @@
-//! Index: by what objects are found.
+//! Index: a named function from an object to the values it can be looked up by.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,104 +7,72 @@ use serde::de::DeserializeOwned;
 use watchkeeper_core::Object;
 use watchkeeper_wire::{FieldPath, Kind, decode, read_field};
 
-/// What says by which values an object is found.
+/// The name of the built-in index by namespace, as in client-go.
+pub const NAMESPACE_INDEX: &str = "namespace";
+
+/// Returns an index function for the values at a field path, read without decoding the object: see [`read_field`].
 ///
-/// It is asked for each state of an object, by whoever writes; the same state must always give the same values.
-pub trait IndexBy<T>: Send + Sync {
-    /// Hands over the values of an object: none, one or several.
-    fn values(&self, object: &T, found: &mut dyn FnMut(&str));
-}
-
-/// A function that returns the values.
-impl<T, F: Fn(&T) -> Vec<String> + Send + Sync> IndexBy<T> for F {
-    fn values(&self, object: &T, found: &mut dyn FnMut(&str)) {
-        for value in self(object) {
-            found(&value);
-        }
-    }
-}
-
-/// By the values at the end of a path: see [`read_field`]. What cannot be read is in the store, and is not found
-/// by this.
+/// An object whose field cannot be read is stored, and is missing from the index.
 ///
 /// ```
 /// use watchkeeper_cache::Store;
-/// use watchkeeper_cache::store::ByField;
+/// use watchkeeper_cache::store::by_field;
 /// use watchkeeper_wire::Kind;
 ///
 /// let (store, _writer) = Store::new();
-/// store.add_index("node", ByField::new(Kind::new("", "v1", "Pod"), "spec.nodeName".parse()?))?;
+/// store.add_index("node", by_field(Kind::new("", "v1", "Pod"), "spec.nodeName".parse()?))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone)]
-pub struct ByField {
-    kind: Kind,
-    path: FieldPath,
-}
-
-impl ByField {
-    /// A path in objects of a kind.
-    pub fn new(kind: Kind, path: FieldPath) -> Self {
-        Self { kind, path }
+pub fn by_field(kind: Kind, path: FieldPath) -> impl Fn(&Object) -> Vec<String> + Send + Sync + 'static {
+    move |object| {
+        let mut values = Vec::new();
+        if let Err(error) =
+            read_field(&object.encoded, &kind, &path, &mut |value: &str| values.push(value.to_owned()))
+        {
+            tracing::debug!(key = %object.head.key(), %path, %error, "failed to index object");
+        }
+        values
     }
 }
 
-impl IndexBy<Object> for ByField {
-    fn values(&self, object: &Object, found: &mut dyn FnMut(&str)) {
-        if let Err(error) = read_field(&object.encoded, &self.kind, &self.path, found) {
-            tracing::debug!(key = %object.head.key(), path = %self.path, %error, "an object cannot be indexed");
+/// Returns an index function for the decoded object. Every object is decoded when it is written.
+///
+/// An object that cannot be decoded as a `K` is stored, and is missing from the index.
+pub fn by_view<K: DeserializeOwned>(
+    kind: Kind,
+    values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
+) -> impl Fn(&Object) -> Vec<String> + Send + Sync + 'static {
+    move |object| match decode::<K>(&object.encoded, &kind) {
+        Ok(view) => values(&view),
+        Err(error) => {
+            tracing::debug!(key = %object.head.key(), %error, "failed to index object");
+            Vec::new()
         }
     }
 }
 
-/// By a function of objects as a `K`, which costs decoding them. What is no `K` is in the store, and is not found
-/// by this.
-#[derive(Debug, Clone)]
-pub struct ByView<K, F> {
-    kind: Kind,
-    values: F,
-    of: std::marker::PhantomData<fn() -> K>,
-}
-
-impl<K, F: Fn(&K) -> Vec<String>> ByView<K, F> {
-    /// A function of objects of a kind.
-    pub fn new(kind: Kind, values: F) -> Self {
-        Self { kind, values, of: std::marker::PhantomData }
-    }
-}
-
-impl<K: DeserializeOwned, F: Fn(&K) -> Vec<String> + Send + Sync> IndexBy<Object> for ByView<K, F> {
-    fn values(&self, object: &Object, found: &mut dyn FnMut(&str)) {
-        match decode::<K>(&object.encoded, &self.kind) {
-            Ok(view) => (self.values)(&view).iter().for_each(|value| found(value)),
-            Err(error) => {
-                tracing::debug!(key = %object.head.key(), %error, "an object cannot be indexed");
-            }
-        }
-    }
-}
-
-/// A way to find objects, and its name.
+/// An index function and its name.
 pub(super) struct Index<T> {
     pub(super) name: Arc<str>,
-    by: Arc<dyn IndexBy<T>>,
+    values: Arc<IndexFn<T>>,
 }
 
+/// Must be deterministic: an object's old values are computed again to remove them.
+type IndexFn<T> = dyn Fn(&T) -> Vec<String> + Send + Sync;
+
 impl<T> Index<T> {
-    pub(super) fn new(name: &str, by: impl IndexBy<T> + 'static) -> Self {
-        Self { name: name.into(), by: Arc::new(by) }
+    pub(super) fn new(name: &str, values: impl Fn(&T) -> Vec<String> + Send + Sync + 'static) -> Self {
+        Self { name: name.into(), values: Arc::new(values) }
     }
 
     pub(super) fn values(&self, object: &T) -> Vec<String> {
-        let mut values = Vec::new();
-        self.by.values(object, &mut |value| values.push(value.to_owned()));
-        values
+        (self.values)(object)
     }
 }
 
 impl<T> Clone for Index<T> {
     fn clone(&self) -> Self {
-        Self { name: self.name.clone(), by: self.by.clone() }
+        Self { name: self.name.clone(), values: self.values.clone() }
     }
 }
 
@@ -114,20 +82,20 @@ impl<T> fmt::Debug for Index<T> {
     }
 }
 
-/// There is an index of this name already.
+/// An index with this name already exists.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is an index {name:?} already")]
+#[error("index {name:?} already exists")]
 pub struct IndexExists {
     /// The name.
     pub name: String,
 }
 
-/// There is no index of this name.
+/// No index with this name exists.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no index {name:?}: there are {}", .known.join(", "))]
+#[error("index {name:?} not found: available indexes are {}", .known.join(", "))]
 pub struct UnknownIndex {
-    /// The name.
+    /// The name that was looked up.
     pub name: String,
-    /// The indexes that there are.
+    /// The names of the indexes that exist.
     pub known: Vec<String>,
 }

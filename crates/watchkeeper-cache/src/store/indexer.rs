@@ -1,15 +1,17 @@
-//! Indexer: objects of one's own, indexed, without any server.
+//! Indexer: a thread-safe indexed map of caller-owned objects, without a server.
 
 use std::sync::Arc;
 
 use watchkeeper_core::ObjectKey;
 
-use super::index::{Index, IndexBy, IndexExists, UnknownIndex};
+use super::index::{Index, IndexExists, UnknownIndex};
 use super::table::Table;
 use crate::lock::Mutex;
 
-/// Objects of any type by key, and by whatever else they are to be found. It is shared by reference; readers
-/// hold up nobody.
+/// A thread-safe map of objects of any type, with secondary indexes; client-go's `cache.Indexer`.
+///
+/// All methods take `&self`. Lists are built from a copy-on-write snapshot, outside the lock. The key and index
+/// functions must be deterministic.
 ///
 /// ```
 /// use watchkeeper_cache::Indexer;
@@ -22,14 +24,14 @@ use crate::lock::Mutex;
 /// }
 ///
 /// let pods = Indexer::new(|pod: &Pod| ObjectKey::namespaced(pod.namespace, pod.name));
-/// pods.add_index("node", |pod: &Pod| vec![pod.node.to_owned()])?;
-/// pods.add_index("namespace", |pod: &Pod| vec![pod.namespace.to_owned()])?;
+/// pods.add_index("node", |pod| vec![pod.node.to_owned()])?;
+/// pods.add_index("namespace", |pod| vec![pod.namespace.to_owned()])?;
 /// pods.put(Pod { namespace: "shop", name: "web-0", node: "n1" });
 /// pods.put(Pod { namespace: "shop", name: "web-1", node: "n2" });
 /// pods.put(Pod { namespace: "bank", name: "db-0", node: "n1" });
 ///
-/// let there: Vec<_> = pods.by_index("node", "n1")?.iter().map(|pod| pod.name).collect();
-/// assert_eq!(there, ["db-0", "web-0"]);
+/// let on_n1: Vec<_> = pods.by_index("node", "n1")?.iter().map(|pod| pod.name).collect();
+/// assert_eq!(on_n1, ["db-0", "web-0"]);
 /// assert_eq!(pods.by_index("namespace", "shop")?.len(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -40,31 +42,35 @@ pub struct Indexer<T, F> {
 }
 
 impl<T, F: Fn(&T) -> ObjectKey> Indexer<T, F> {
-    /// Nothing yet. The function gives the key of an object.
+    /// Creates an empty indexer. `key` returns an object's key.
     pub fn new(key: F) -> Self {
         Self { key, table: Mutex::default() }
     }
 
-    /// Adds a way to find objects, also of those that are there already.
+    /// Adds an index, and fills it from the objects already present.
     ///
     /// # Errors
-    /// If there is one of this name.
-    pub fn add_index(&self, name: &str, by: impl IndexBy<T> + 'static) -> Result<(), IndexExists> {
-        self.table.lock().add_index(Index::new(name, by))
+    /// If an index with this name exists.
+    pub fn add_index(
+        &self,
+        name: &str,
+        values: impl Fn(&T) -> Vec<String> + Send + Sync + 'static,
+    ) -> Result<(), IndexExists> {
+        self.table.lock().add_index(Index::new(name, values))
     }
 
-    /// Adds an object, or puts it where the one of its key was; returns that.
+    /// Inserts an object, and returns the one it replaces.
     pub fn put(&self, object: T) -> Option<Arc<T>> {
         let key = (self.key)(&object);
         self.table.lock().put(&key, &Arc::new(object))
     }
 
-    /// Takes the object of a key out; returns it.
+    /// Removes and returns the object with this key.
     pub fn delete(&self, key: &ObjectKey) -> Option<Arc<T>> {
         self.table.lock().remove(key)
     }
 
-    /// Has these objects and no others, in one step. Of two of one key the last counts.
+    /// Atomically replaces all objects. Where two have the same key, the last one wins.
     pub fn replace(&self, objects: impl IntoIterator<Item = T>) {
         let keyed: std::collections::BTreeMap<_, _> =
             objects.into_iter().map(|object| ((self.key)(&object), Arc::new(object))).collect();
@@ -79,30 +85,30 @@ impl<T, F: Fn(&T) -> ObjectKey> Indexer<T, F> {
         *self.table.lock() = next;
     }
 
-    /// The object of a key.
+    /// Returns the object with this key.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
         self.table.lock().objects().get(key).cloned()
     }
 
-    /// All objects, by namespace and name.
+    /// Returns all objects, ordered by namespace and name.
     pub fn list(&self) -> Vec<Arc<T>> {
         let now = self.table.lock().clone();
         now.objects().iter().map(|(_, object)| object.clone()).collect()
     }
 
-    /// The objects that have a value in an index, by namespace and name.
+    /// Returns the objects with this index value, ordered by namespace and name.
     ///
     /// # Errors
-    /// If there is no such index.
+    /// If the index does not exist.
     pub fn by_index(&self, index: &str, value: &str) -> Result<Vec<Arc<T>>, UnknownIndex> {
         let now = self.table.lock().clone();
         Ok(now.by_index(index, value)?.cloned().collect())
     }
 
-    /// All values in an index, in order.
+    /// Returns all values of an index, in order.
     ///
     /// # Errors
-    /// If there is no such index.
+    /// If the index does not exist.
     pub fn index_values(&self, index: &str) -> Result<Vec<String>, UnknownIndex> {
         let now = self.table.lock().clone();
         Ok(now.index_values(index)?.map(str::to_owned).collect())
@@ -118,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_follows_values_that_change_shrink_grow_and_go() {
+    fn an_index_follows_updates_deletions_and_replacements() {
         let indexer =
             Indexer::new(|object: &(u8, Vec<&'static str>)| ObjectKey::cluster(&object.0.to_string()));
         let users = |object: &(u8, Vec<&'static str>)| object.1.iter().map(ToString::to_string).collect();

@@ -1,13 +1,14 @@
-//! Store: the newest state of every object, indexed.
+//! Indexed store: the newest known state of each object, and its index entries.
 //!
-//! From: the reflector, by the one [`Writer`].
-//! To:   readers, by [`Snapshot`]s; handlers, by deltas.
+//! Input:  the reflector, through the store's single [`Writer`].
+//! Output: readers, through [`Snapshot`]s; handlers, through deltas.
 //!
-//! - S1: every index has exactly the values of the objects that are there.
-//! - S2: a reader takes the lock to copy a few pointers, and so holds up nobody; a list that replaces all objects
-//!   is built beside the store and takes its place in one step.
-//! - S3: who hears of a change finds it in the store, or a newer state.
-//! - S4: who subscribes hears of every object once, and then of every change.
+//! Invariants:
+//! - `store.S1`: every index contains exactly the values of the objects in the store.
+//! - `store.S2`: readers hold the state lock only to clone a pointer. A list that replaces all objects is built beside
+//!   the current state and swapped in.
+//! - `store.S3`: a change is readable in the store before a subscriber is notified of it.
+//! - `store.S4`: a subscriber receives every existing object once, and then every change.
 
 mod dump;
 mod index;
@@ -28,29 +29,39 @@ use tokio::sync::Notify;
 use watchkeeper_core::{Object, ResourceVersion};
 
 use crate::delta::Delta;
-use crate::handler::Figures;
+use crate::handler::HandlerStats;
 use crate::lock::Mutex;
 use index::Index;
 use state::State;
 
 pub use dump::Dump;
-pub use index::{ByField, ByView, IndexBy, IndexExists, UnknownIndex};
+pub use index::{IndexExists, NAMESPACE_INDEX, UnknownIndex, by_field, by_view};
 pub use indexer::Indexer;
 pub use sizes::Sizes;
 pub use snapshot::Snapshot;
 pub use writer::Writer;
 
-/// The objects of a collection, for reading. Clones are of the same store.
+/// A thread-safe, read-only view of a collection's objects, as encoded bytes with decoded metadata.
 ///
-/// The store of an informer stays up to date for as long as a clone of it exists, or a reader or subscription made from
-/// it: only stopping the informer ends that earlier.
+/// Only the [`Writer`] that [`Store::new`] returns beside it can change a store; an informer keeps that writer to
+/// itself. Clones are cheap and refer to the same store. An informer keeps its store up to date while a clone of it, a
+/// [reader](crate::Reader) or a [subscription](crate::handler::Subscription) exists, unless the informer is stopped.
+///
+/// # Consistency
+/// A [`Snapshot`] is consistent: objects, indexes and version belong together, and a relist becomes visible as a whole.
+/// Two snapshots taken one after the other never go backwards. The store trails the server; use
+/// [`wait_for`](Self::wait_for) to read one's own write.
+///
+/// # Threads
+/// Reading takes a lock for as long as it takes to clone a pointer. Writers never wait for readers, and holding a
+/// snapshot blocks nobody. Handlers are notified of a change after it is readable here.
 ///
 /// ```
 /// use watchkeeper_cache::{Sink as _, Store};
 /// use watchkeeper_core::{Encoded, HeadBuilder, Object};
 ///
 /// let (store, mut writer) = Store::new();
-/// store.add_index("zone", |object: &Object| object.head.label("zone").map(str::to_owned).into_iter().collect())?;
+/// store.add_index("zone", |object| object.head.label("zone").map(str::to_owned).into_iter().collect())?;
 ///
 /// let head = HeadBuilder::default().name("node-1").version("7").label("zone", "east").finish();
 /// writer.put(Object { head, encoded: Encoded::json(*b"{}") });
@@ -63,11 +74,11 @@ pub use writer::Writer;
 #[derive(Clone, Debug)]
 pub struct Store {
     shared: Arc<Shared>,
-    /// Dropped with the last clone; an informer that runs is kept by it.
+    /// Keeps the informer's task alive; dropped with the last clone.
     _keeper: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// A store that may be gone.
+/// A weak reference to a store.
 #[derive(Debug, Clone)]
 pub(crate) struct WeakStore {
     shared: Weak<Shared>,
@@ -79,35 +90,35 @@ impl WeakStore {
     }
 }
 
-/// Who hears of changes.
+/// A receiver of a store's changes.
 pub(crate) trait Subscriber: Send + Sync {
-    /// What has happened, in order. Must not wait.
-    fn hear(&self, deltas: &[Delta<Arc<Object>>]);
+    /// Delivers deltas, in order. Called with a lock held: must not block.
+    fn notify(&self, deltas: &[Delta<Arc<Object>>]);
 
-    /// The first list is in the store, and all of it was heard.
-    fn synced(&self);
+    /// Reports that the first list is in the store, and that all of it has been delivered.
+    fn ready(&self);
 
-    /// There will be no more.
-    fn ended(&self);
+    /// Reports that no more deltas follow.
+    fn close(&self);
 
-    /// How it is doing.
-    fn figures(&self) -> Figures;
+    /// Returns the subscriber's counters.
+    fn stats(&self) -> HandlerStats;
 }
 
 struct Shared {
-    /// Held for as long as it takes to copy or to swap the pointer, or to change a state (S2).
+    /// Held to copy or swap the pointer, or to apply one change (`store.S2`). Taken after `subscribers`.
     state: Mutex<Arc<State>>,
-    /// Held while a change is made and told (S3, S4). Always taken before the state.
-    telling: Mutex<Telling>,
-    /// Whenever the state has changed.
+    /// Held while a change is applied and delivered (`store.S3`, `store.S4`). Taken before `state`.
+    subscribers: Mutex<Subscribers>,
+    /// Notified after each change of the state.
     changed: Notify,
 }
 
 #[derive(Default)]
-struct Telling {
-    subscribers: Vec<Weak<dyn Subscriber>>,
-    is_synced: bool,
-    has_ended: bool,
+struct Subscribers {
+    list: Vec<Weak<dyn Subscriber>>,
+    is_ready: bool,
+    is_closed: bool,
 }
 
 impl std::fmt::Debug for Shared {
@@ -122,52 +133,66 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Store {
-    /// An empty store, and what writes to it.
+    /// Creates an empty store and its writer.
     pub fn new() -> (Self, Writer) {
-        let shared =
-            Arc::new(Shared { state: Mutex::default(), telling: Mutex::default(), changed: Notify::new() });
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            subscribers: Mutex::default(),
+            changed: Notify::new(),
+        });
         (Self { shared: shared.clone(), _keeper: None }, Writer::new(shared))
     }
 
-    /// Has every clone of this handle keep something alive.
+    /// Makes every clone of this handle keep `keeper` alive.
     pub(crate) fn kept_by(self, keeper: Arc<dyn Any + Send + Sync>) -> Self {
         Self { _keeper: Some(keeper), ..self }
     }
 
-    /// Whether both are of the same store.
+    /// Returns whether both handles refer to the same store.
     pub fn is_same_as(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// All objects as they are now.
+    /// Returns all objects as they are now.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.shared.state.lock().clone())
     }
 
-    /// Adds a way to find objects, also of those that are there already. While it is built nothing is written.
+    /// Adds an index, and fills it from the objects already in the store. Blocks writers, not readers, until it is
+    /// built. The [`NAMESPACE_INDEX`] exists without being added.
+    ///
+    /// `values` returns the index values of an object. It runs on the writer's thread, and must be deterministic.
+    /// [`by_field`] and [`by_view`] create such functions.
     ///
     /// # Errors
-    /// If there is one of this name.
-    pub fn add_index(&self, name: &str, by: impl IndexBy<Object> + 'static) -> Result<(), IndexExists> {
-        let _telling = self.shared.telling.lock();
+    /// If an index with this name exists.
+    pub fn add_index(
+        &self,
+        name: &str,
+        values: impl Fn(&Object) -> Vec<String> + Send + Sync + 'static,
+    ) -> Result<(), IndexExists> {
+        if name == NAMESPACE_INDEX {
+            return Err(IndexExists { name: name.to_owned() });
+        }
+        let _writes_blocked = self.shared.subscribers.lock();
         let mut next = State::clone(&self.shared.state.lock());
-        next.table.add_index(Index::new(name, by))?;
+        next.table.add_index(Index::new(name, values))?;
         *self.shared.state.lock() = Arc::new(next);
         Ok(())
     }
 
-    /// Whether the first list is in the store.
-    pub fn is_synced(&self) -> bool {
-        self.shared.telling.lock().is_synced
+    /// Returns whether the first list is in the store.
+    pub fn is_ready(&self) -> bool {
+        self.shared.subscribers.lock().is_ready
     }
 
-    /// Waits until the first list is in the store.
-    pub async fn synced(&self) {
-        self.until(|| self.is_synced()).await;
+    /// Waits until the first list is in the store. Cancel safe.
+    pub async fn wait_until_ready(&self) {
+        self.until(|| self.is_ready()).await;
     }
 
-    /// Waits until the store has seen a version: what was written with it can be read then, or something newer.
-    /// A version that cannot be compared is waited for as it is.
+    /// Waits until the store has reached a resource version, so that a write with this version, or a newer state, can be
+    /// read. A version that cannot be ordered has to be matched exactly. Cancel safe.
     pub async fn wait_for(&self, version: &ResourceVersion) {
         self.until(|| {
             let current = &self.shared.state.lock().version;
@@ -183,37 +208,37 @@ impl Store {
         WeakStore { shared: Arc::downgrade(&self.shared) }
     }
 
-    /// All that is known of it, as a text.
+    /// Returns a printable view of the store, for debugging.
     pub fn dump(&self) -> Dump {
-        let (is_synced, state) = (self.is_synced(), self.snapshot());
-        Dump { title: None, is_synced, state, handlers: self.handlers(), bodies: None }
+        let (is_ready, state) = (self.is_ready(), self.snapshot());
+        Dump { title: None, is_ready, state, handlers: self.handlers(), bodies: None }
     }
 
-    /// How those are doing who hear of its changes.
-    pub fn handlers(&self) -> Vec<Figures> {
-        let all: Vec<_> = self.shared.telling.lock().subscribers.iter().filter_map(Weak::upgrade).collect();
-        all.iter().map(|subscriber| subscriber.figures()).collect()
+    /// Returns the counters of every handler and subscription.
+    pub fn handlers(&self) -> Vec<HandlerStats> {
+        let all: Vec<_> = self.shared.subscribers.lock().list.iter().filter_map(Weak::upgrade).collect();
+        all.iter().map(|subscriber| subscriber.stats()).collect()
     }
 
-    /// Has somebody hear of everything: first of what is there now, then of what changes.
+    /// Delivers the existing objects to a subscriber, and then every change.
     pub(crate) fn subscribe(&self, subscriber: &Arc<impl Subscriber + 'static>) {
-        let mut telling = self.shared.telling.lock();
-        subscriber.hear(&self.present(|new| Delta::Added { new, initial: true }));
-        telling.admit(subscriber);
+        let mut subscribers = self.shared.subscribers.lock();
+        subscriber.notify(&self.present(|new| Delta::Added { new, initial: true }));
+        subscribers.add(subscriber);
     }
 
-    /// Has somebody hear of what changes from now on, and returns what there is now.
+    /// Returns the existing objects, and delivers every later change to a subscriber.
     pub(crate) fn subscribe_since(&self, subscriber: &Arc<impl Subscriber + 'static>) -> Snapshot {
-        let mut telling = self.shared.telling.lock();
-        telling.admit(subscriber);
+        let mut subscribers = self.shared.subscribers.lock();
+        subscribers.add(subscriber);
         self.snapshot()
     }
 
-    /// Has somebody look again at everything that is there. Nothing changes meanwhile: what he is told of is what he
-    /// knows, or will hear of before.
+    /// Delivers every object to a subscriber as a resync. Writers are blocked meanwhile, so that each resync matches the
+    /// last state the subscriber received, or one that is queued before it.
     pub(crate) fn resync(&self, subscriber: &impl Subscriber) {
-        let _telling = self.shared.telling.lock();
-        subscriber.hear(&self.present(Delta::Resync));
+        let _writes_blocked = self.shared.subscribers.lock();
+        subscriber.notify(&self.present(Delta::Resync));
     }
 
     fn present(&self, delta: impl Fn(Arc<Object>) -> Delta<Arc<Object>>) -> Vec<Delta<Arc<Object>>> {
@@ -234,22 +259,23 @@ impl Store {
     }
 }
 
-impl Telling {
-    fn admit(&mut self, subscriber: &Arc<impl Subscriber + 'static>) {
-        if self.is_synced {
-            subscriber.synced();
+impl Subscribers {
+    fn add(&mut self, subscriber: &Arc<impl Subscriber + 'static>) {
+        if self.is_ready {
+            subscriber.ready();
         }
-        if self.has_ended {
-            subscriber.ended();
+        if self.is_closed {
+            subscriber.close();
         }
         let subscriber: Weak<dyn Subscriber> = Arc::downgrade(subscriber) as Weak<dyn Subscriber>;
-        self.subscribers.push(subscriber);
+        self.list.push(subscriber);
     }
 
-    fn tell(&mut self, deltas: &[Delta<Arc<Object>>]) {
-        self.subscribers.retain(|subscriber| match subscriber.upgrade() {
+    /// Delivers deltas to every subscriber, and drops those that no longer exist.
+    fn notify(&mut self, deltas: &[Delta<Arc<Object>>]) {
+        self.list.retain(|subscriber| match subscriber.upgrade() {
             Some(subscriber) => {
-                subscriber.hear(deltas);
+                subscriber.notify(deltas);
                 true
             }
             None => false,

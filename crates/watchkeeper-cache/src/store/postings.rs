@@ -1,19 +1,18 @@
-//! Postings: which objects have a value.
+//! Postings: the sorted (value, key) pairs of one index.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use watchkeeper_core::ObjectKey;
+use watchkeeper_map::OrdMap;
 
-use crate::map::Map;
-
-/// Values, and the keys of the objects that have them. Clones share what they have in common.
+/// The (value, key) pairs of one index. Clones share structure.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Postings {
-    pairs: Map<Posting, ()>,
+    pairs: OrdMap<Posting, ()>,
 }
 
-/// A value and an object that has it. In the order of values and then of keys.
+/// One pair, ordered by value and then by key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Posting {
     /// Shared by all postings of the value.
@@ -35,7 +34,7 @@ impl Postings {
         }
     }
 
-    /// Moves a key from the values that it had to those that it has.
+    /// Moves a key from its old values to its new ones.
     pub(super) fn move_key(&mut self, key: &ObjectKey, old: &[String], new: &[String]) {
         for value in old.iter().filter(|value| !new.contains(value)) {
             self.remove(value, key);
@@ -45,36 +44,36 @@ impl Postings {
         }
     }
 
-    /// The keys that have a value, in order.
+    /// Returns the keys with this value, in order.
     pub(super) fn keys<'a>(&'a self, value: &str) -> impl Iterator<Item = &'a ObjectKey> {
         self.of(value).map(|posting| &posting.key)
     }
 
-    /// The keys of a namespace that have a value, in order.
+    /// Returns the keys in a namespace with this value, in order.
     pub(super) fn keys_in<'a>(&'a self, value: &str, namespace: &str) -> impl Iterator<Item = &'a ObjectKey> {
         let before = move |posting: &Posting| {
             let by_value = (*posting.value).cmp(value);
             let by_namespace = posting.key.namespace().unwrap_or_default().cmp(namespace);
             by_value.then(by_namespace) == Ordering::Less
         };
-        let there =
+        let matches =
             move |posting: &&Posting| *posting.value == *value && posting.key.namespace() == Some(namespace);
         self.pairs
             .iter_from(before)
             .map(|(posting, ())| posting)
-            .take_while(there)
+            .take_while(matches)
             .map(|posting| &posting.key)
     }
 
-    /// The keys that have a value that begins so. One that has several comes as often.
-    pub(super) fn keys_beginning<'a>(&'a self, beginning: &str) -> impl Iterator<Item = &'a ObjectKey> {
-        let from = self.pairs.iter_from(move |posting| *posting.value < *beginning);
+    /// Returns the keys whose value starts with `prefix`; a key appears once for each matching value.
+    pub(super) fn keys_with_prefix<'a>(&'a self, prefix: &str) -> impl Iterator<Item = &'a ObjectKey> {
+        let from = self.pairs.iter_from(move |posting| *posting.value < *prefix);
         from.map(|(posting, ())| posting)
-            .take_while(move |posting| posting.value.starts_with(beginning))
+            .take_while(move |posting| posting.value.starts_with(prefix))
             .map(|posting| &posting.key)
     }
 
-    /// All values, each once, in order.
+    /// Returns all distinct values, in order.
     pub(super) fn values(&self) -> impl Iterator<Item = &str> {
         let mut last: Option<&str> = None;
         self.pairs.iter().filter_map(move |(posting, ())| {
@@ -84,12 +83,12 @@ impl Postings {
         })
     }
 
-    /// How many pairs of a value and a key there are.
+    /// Returns the number of pairs.
     pub(super) fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// The bytes that the pairs take, roughly: what a cache counts.
+    /// Returns the approximate memory of the pairs, in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         self.len() * size_of::<Posting>()
     }
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_found_by_value_by_namespace_and_by_beginning() {
+    fn keys_are_found_by_value_by_namespace_and_by_prefix() {
         let mut postings = Postings::default();
         for (value, at) in [("app=a", "x/1"), ("app=a", "y/2"), ("app=b", "x/3"), ("apple=a", "x/4")] {
             postings.add(value, &key(at));
@@ -121,12 +120,12 @@ mod tests {
         assert_eq!(keys(postings.keys("app=a")), ["x/1", "y/2"]);
         assert_eq!(keys(postings.keys_in("app=a", "y")), ["y/2"]);
         assert_eq!(keys(postings.keys_in("app=b", "y")), [""; 0]);
-        assert_eq!(keys(postings.keys_beginning("app=")), ["x/1", "y/2", "x/3"]);
+        assert_eq!(keys(postings.keys_with_prefix("app=")), ["x/1", "y/2", "x/3"]);
         assert_eq!(postings.values().collect::<Vec<_>>(), ["app=a", "app=b", "apple=a"]);
     }
 
     #[test]
-    fn a_value_that_nobody_has_any_more_leaves_nothing_behind() {
+    fn a_value_without_keys_is_removed() {
         let mut postings = Postings::default();
         postings.add("v", &key("x/1"));
         postings.add("v", &key("x/2"));

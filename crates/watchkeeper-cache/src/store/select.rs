@@ -1,4 +1,4 @@
-//! Select: the objects that a label selector selects, for what the answer costs.
+//! Label selection: uses the narrowest requirement's index entries, so that the cost follows the size of the result.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use watchkeeper_core::{Condition, LabelSelector, Object, ObjectKey, Requirement}
 use super::postings::Postings;
 use super::snapshot::Snapshot;
 
-/// How many keys of each requirement are looked at first, to find the one that leaves the fewest.
-const FIRST_LOOK: usize = 16;
+/// Initial number of keys read for each requirement while searching for the narrowest one.
+const FIRST_BOUND: usize = 16;
 
 pub(super) fn select(
     snapshot: &Snapshot,
@@ -25,7 +25,8 @@ pub(super) fn select(
     }
 }
 
-/// The keys that the narrowest requirement leaves, in order; `None` if no requirement says what must be there.
+/// Returns the keys that satisfy the narrowest requirement, in order. Returns `None` if no requirement demands that a
+/// label is present, so that every object has to be checked.
 fn candidates<'a>(
     index: &'a Postings,
     labels: &LabelSelector,
@@ -33,12 +34,12 @@ fn candidates<'a>(
 ) -> Option<Vec<&'a ObjectKey>> {
     let narrowing = || labels.requirements().iter().filter(|requirement| narrows(requirement));
     narrowing().next()?;
-    let mut bound = FIRST_LOOK;
+    let mut bound = FIRST_BOUND;
     loop {
         for requirement in narrowing() {
             let mut keys = keys(index, requirement, namespace, bound);
             if keys.len() < bound {
-                keys.sort_unstable(); // those of several values come value by value
+                keys.sort_unstable(); // several values are read one after the other
                 return Some(keys);
             }
         }
@@ -46,13 +47,13 @@ fn candidates<'a>(
     }
 }
 
-/// Whether only objects that have the label can match.
+/// Returns whether only objects with the label can match.
 fn narrows(requirement: &Requirement) -> bool {
     use Condition::{Equals, Exists, GreaterThan, In, LessThan};
     matches!(requirement.condition(), Equals(_) | In(_) | Exists | GreaterThan(_) | LessThan(_))
 }
 
-/// Keys of objects that may meet a requirement, no more than a bound.
+/// Returns the keys of at most `bound` objects that may satisfy a requirement.
 fn keys<'a>(
     index: &'a Postings,
     requirement: &Requirement,
@@ -71,8 +72,8 @@ fn keys<'a>(
         Condition::Equals(value) => of(value),
         Condition::In(values) => values.iter().flat_map(|value| of(value)).take(bound).collect(),
         _ => {
-            let there = |key: &&ObjectKey| namespace.is_none_or(|wanted| key.namespace() == Some(wanted));
-            index.keys_beginning(&format!("{key}=")).filter(there).take(bound).collect()
+            let in_scope = |key: &&ObjectKey| namespace.is_none_or(|wanted| key.namespace() == Some(wanted));
+            index.keys_with_prefix(&format!("{key}=")).filter(in_scope).take(bound).collect()
         }
     }
 }

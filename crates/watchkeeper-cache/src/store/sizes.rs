@@ -1,25 +1,25 @@
-//! Sizes: what the memory of a store is used for.
+//! Sizes: the memory of a store, by use.
 
 use watchkeeper_core::Object;
 
-/// The memory of a store by cause, in bytes, as far as it can be counted.
+/// The memory of a store by use, in bytes. Allocator overhead is not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sizes {
-    /// How many objects there are.
+    /// Number of objects.
     pub objects: usize,
-    /// The bodies of the objects.
+    /// Bytes of encoded objects.
     pub bodies: usize,
-    /// The heads of the objects: keys, labels, owners.
+    /// Bytes of decoded metadata: keys, labels, owners.
     pub heads: usize,
-    /// The map from keys to objects.
+    /// Bytes of the map from keys to objects.
     pub entries: usize,
-    /// The indexes: labels, owners, and those that were added.
+    /// Bytes of the indexes: labels, owners, and added ones.
     pub indexes: usize,
 }
 
 impl Sizes {
-    /// All of it.
+    /// Returns the sum of all bytes.
     pub fn total(&self) -> usize {
         self.bodies + self.heads + self.entries + self.indexes
     }
@@ -35,7 +35,7 @@ impl Sizes {
     }
 }
 
-/// A head, and the counts of the `Arc` that it lives in with its body.
+/// The metadata, and the two reference counts of the object's `Arc`.
 fn head_bytes(object: &Object) -> usize {
     size_of::<Object>() + 2 * size_of::<usize>() + object.head.heap_bytes()
 }

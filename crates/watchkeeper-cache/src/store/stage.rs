@@ -1,8 +1,9 @@
-//! Stage: a list that is not there yet.
+//! Stage: a list that has not been committed yet.
 //!
-//! - G1: an object that the store has in the same version is only marked as seen: a list of what is known takes
-//!   no memory for bodies.
-//! - G2: of two objects of one key the last counts, and one that is gone does not.
+//! Invariants:
+//! - `stage.G1`: an object that the store already has in the same version is only marked as seen, so that relisting
+//!   unchanged objects takes no memory for bodies.
+//! - `stage.G2`: the last state staged for a key wins; a key that was removed is not committed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::delta::Delta;
 #[derive(Debug, Default)]
 pub(super) struct Stage {
     seen: HashSet<ObjectKey>,
-    /// In the order of keys, which is that of handlers too.
+    /// In key order, which is the order of the resulting deltas.
     changed: BTreeMap<ObjectKey, Arc<Object>>,
 }
 
@@ -33,7 +34,7 @@ impl Stage {
         self.seen.insert(key);
     }
 
-    /// What is known of the key, or was staged before, stays.
+    /// Keeps the stored or already staged state of the key.
     pub(super) fn add_as_it_was(&mut self, key: &ObjectKey, current: &State) {
         if current.objects().get(key).is_some() {
             self.seen.insert(key.clone());
@@ -45,7 +46,7 @@ impl Stage {
         self.changed.remove(key);
     }
 
-    /// Makes the state what was staged. Returns what that changed: deletions first.
+    /// Replaces the contents of `state` with the staged objects. Returns the resulting deltas, deletions first.
     pub(super) fn commit(
         self,
         state: &mut State,
@@ -77,7 +78,7 @@ impl Stage {
     }
 }
 
-/// Whether both are one version of one object.
+/// Returns whether both have the same UID and resource version.
 pub(super) fn is_same(one: &Object, other: &Object) -> bool {
     one.head.version() == other.head.version() && one.head.uid() == other.head.uid()
 }

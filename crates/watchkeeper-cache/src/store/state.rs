@@ -1,32 +1,32 @@
-//! State: all objects at one moment, and how they are found.
+//! State: the objects and indexes of one moment.
 
 use std::sync::Arc;
 
 use watchkeeper_core::{Object, ObjectKey, ResourceVersion};
+use watchkeeper_map::OrdMap;
 
 use super::postings::Postings;
 use super::sizes::Sizes;
 use super::table::Table;
-use crate::map::Map;
 
-/// Objects, and where they stand in each index (S1). Clones share what they have in common.
+/// The objects and their index entries (`store.S1`). Clones share structure.
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
     pub(super) table: Table<Object>,
-    /// By `key=value`.
+    /// Keyed by `label=value`.
     pub(super) labels: Postings,
-    /// By the uid of each owner.
+    /// Keyed by owner UID.
     pub(super) owners: Postings,
     pub(super) version: ResourceVersion,
     sizes: Sizes,
 }
 
 impl State {
-    pub(super) fn objects(&self) -> &Map<ObjectKey, Arc<Object>> {
+    pub(super) fn objects(&self) -> &OrdMap<ObjectKey, Arc<Object>> {
         self.table.objects()
     }
 
-    /// Puts an object where the one of its key was; returns that.
+    /// Inserts an object, and returns the one it replaces.
     pub(super) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
         let old = self.table.put(object.head.key(), object);
         self.sizes.add(object);
@@ -37,7 +37,7 @@ impl State {
         old
     }
 
-    /// Takes an object out; returns it.
+    /// Removes and returns an object.
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Arc<Object>> {
         let old = self.table.remove(key)?;
         self.sizes.subtract(&old);
@@ -45,21 +45,21 @@ impl State {
         Some(old)
     }
 
-    /// How large all of it is.
+    /// Returns the memory in use.
     pub(super) fn sizes(&self) -> Sizes {
         let indexes = self.labels.heap_bytes() + self.owners.heap_bytes() + self.table.index_bytes();
         let entries = self.objects().len() * size_of::<(ObjectKey, Arc<Object>)>();
         Sizes { objects: self.objects().len(), entries, indexes, ..self.sizes }
     }
 
-    /// The name of every index, and how many values and entries it has.
+    /// Returns each index's name, number of values and number of entries.
     pub(super) fn index_counts(&self) -> impl Iterator<Item = (&str, usize, usize)> {
         let own = [("by label", &self.labels), ("by owner", &self.owners)];
         let all = own.into_iter().chain(self.table.postings());
         all.map(|(name, postings)| (name, postings.values().count(), postings.len()))
     }
 
-    /// Labels and owners seldom change: where they do not, nothing is written down.
+    /// Updates the label and owner indexes. Both rarely change, so unchanged ones are skipped.
     fn index(&mut self, key: &ObjectKey, old: Option<&Object>, new: Option<&Object>) {
         let labels = |object: Option<&Object>| -> Vec<String> {
             let labels = object.into_iter().flat_map(|object| object.head.labels());

@@ -1,23 +1,23 @@
-//! Table: objects by key, and by whatever else they are to be found.
+//! Table: a map of objects with its added indexes.
 
 use std::sync::Arc;
 
 use watchkeeper_core::ObjectKey;
+use watchkeeper_map::OrdMap;
 
 use super::index::{Index, IndexExists, UnknownIndex};
 use super::postings::Postings;
-use crate::map::Map;
 
-/// Objects, and where they stand in each index that was added. Clones share what they have in common.
+/// Objects by key, with their entries in each added index. Clones share structure.
 #[derive(Debug)]
 pub(super) struct Table<T> {
-    objects: Map<ObjectKey, Arc<T>>,
+    objects: OrdMap<ObjectKey, Arc<T>>,
     indexes: Vec<(Index<T>, Postings)>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { objects: Map::default(), indexes: Vec::new() }
+        Self { objects: OrdMap::default(), indexes: Vec::new() }
     }
 }
 
@@ -28,11 +28,11 @@ impl<T> Clone for Table<T> {
 }
 
 impl<T> Table<T> {
-    pub(super) fn objects(&self) -> &Map<ObjectKey, Arc<T>> {
+    pub(super) fn objects(&self) -> &OrdMap<ObjectKey, Arc<T>> {
         &self.objects
     }
 
-    /// Puts an object where the one of its key was; returns that.
+    /// Inserts an object, and returns the one it replaces.
     pub(super) fn put(&mut self, key: &ObjectKey, object: &Arc<T>) -> Option<Arc<T>> {
         let old = self.objects.insert(key.clone(), object.clone());
         for (index, postings) in &mut self.indexes {
@@ -42,7 +42,7 @@ impl<T> Table<T> {
         old
     }
 
-    /// Takes an object out; returns it.
+    /// Removes and returns an object.
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Arc<T>> {
         let old = self.objects.remove(key)?;
         for (index, postings) in &mut self.indexes {
@@ -51,7 +51,7 @@ impl<T> Table<T> {
         Some(old)
     }
 
-    /// Adds an index over what is there.
+    /// Adds an index, and fills it from the objects present.
     pub(super) fn add_index(&mut self, index: Index<T>) -> Result<(), IndexExists> {
         if self.indexes.iter().any(|(other, _)| other.name == index.name) {
             return Err(IndexExists { name: index.name.to_string() });
@@ -64,7 +64,7 @@ impl<T> Table<T> {
         Ok(())
     }
 
-    /// The objects that have a value in an index, in the order of keys.
+    /// Returns the objects with this index value, in key order.
     pub(super) fn by_index(
         &self,
         name: &str,
@@ -74,17 +74,17 @@ impl<T> Table<T> {
         Ok(keys.filter_map(|key| self.objects.get(key)))
     }
 
-    /// All values in an index, in order.
+    /// Returns all values of an index, in order.
     pub(super) fn index_values(&self, name: &str) -> Result<impl Iterator<Item = &str>, UnknownIndex> {
         Ok(self.index(name)?.values())
     }
 
-    /// The indexes by name.
+    /// Returns the added indexes with their names.
     pub(super) fn postings(&self) -> impl Iterator<Item = (&str, &Postings)> {
         self.indexes.iter().map(|(index, postings)| (&*index.name, postings))
     }
 
-    /// The bytes that the indexes take, roughly.
+    /// Returns the approximate memory of the added indexes, in bytes.
     pub(super) fn index_bytes(&self) -> usize {
         self.indexes.iter().map(|(_, postings)| postings.heap_bytes()).sum()
     }

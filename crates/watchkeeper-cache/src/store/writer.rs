@@ -1,4 +1,4 @@
-//! Writer: the one who changes a store.
+//! Writer: the write side of a store.
 
 use std::sync::Arc;
 
@@ -10,12 +10,14 @@ use super::state::State;
 use crate::delta::Delta;
 use crate::sink::Sink;
 
-/// Writes to a [`Store`](super::Store).
+/// The write side of a [`Store`](super::Store); there is one for each store.
+///
+/// Dropping it closes the store: subscriptions end, and the objects stay readable.
 #[derive(Debug)]
 pub struct Writer {
     shared: Arc<Shared>,
     stage: Stage,
-    /// Whether the version of an object is one of the whole store.
+    /// Whether an object's version is also a version of the whole store.
     is_ordered: bool,
 }
 
@@ -24,7 +26,7 @@ impl Writer {
         Self { shared, stage: Stage::default(), is_ordered: true }
     }
 
-    /// Objects come in no order of versions: only lists and bookmarks say which version the store has.
+    /// Takes the store's version from lists and bookmarks only, because objects do not arrive in version order.
     #[must_use]
     pub fn unordered(mut self) -> Self {
         self.is_ordered = false;
@@ -32,7 +34,7 @@ impl Writer {
     }
 
     fn remove(&self, last: &Head, delta: impl FnOnce(Arc<Object>) -> Delta<Arc<Object>>) {
-        let mut telling = self.shared.telling.lock();
+        let mut subscribers = self.shared.subscribers.lock();
         let old = {
             let mut shared = self.shared.state.lock();
             let state = Arc::make_mut(&mut shared);
@@ -42,13 +44,13 @@ impl Writer {
             state.remove(last.key())
         };
         match old {
-            Some(old) => self.tell(&mut telling, &[delta(old)]),
-            None => self.tell(&mut telling, &[]),
+            Some(old) => self.notify(&mut subscribers, &[delta(old)]),
+            None => self.notify(&mut subscribers, &[]),
         }
     }
 
-    fn tell(&self, telling: &mut super::Telling, deltas: &[Delta<Arc<Object>>]) {
-        telling.tell(deltas);
+    fn notify(&self, subscribers: &mut super::Subscribers, deltas: &[Delta<Arc<Object>>]) {
+        subscribers.notify(deltas);
         self.shared.changed.notify_waiters();
     }
 }
@@ -71,23 +73,23 @@ impl Sink for Writer {
     }
 
     fn commit(&mut self, version: ResourceVersion) {
-        let mut telling = self.shared.telling.lock();
-        let is_first = !std::mem::replace(&mut telling.is_synced, true);
+        let mut subscribers = self.shared.subscribers.lock();
+        let is_first = !std::mem::replace(&mut subscribers.is_ready, true);
         let mut next = State::clone(&self.shared.state.lock());
         let deltas = std::mem::take(&mut self.stage).commit(&mut next, version, is_first);
         let before = std::mem::replace(&mut *self.shared.state.lock(), Arc::new(next));
-        self.tell(&mut telling, &deltas);
+        self.notify(&mut subscribers, &deltas);
         if is_first {
-            for subscriber in telling.subscribers.iter().filter_map(std::sync::Weak::upgrade) {
-                subscriber.synced();
+            for subscriber in subscribers.list.iter().filter_map(std::sync::Weak::upgrade) {
+                subscriber.ready();
             }
         }
-        drop(telling);
-        drop(before); // what nobody needs any more is freed while nobody waits
+        drop(subscribers);
+        drop(before); // frees replaced objects outside the lock
     }
 
     fn put(&mut self, object: Object) {
-        let mut telling = self.shared.telling.lock();
+        let mut subscribers = self.shared.subscribers.lock();
         let new = Arc::new(object);
         let old = {
             let mut shared = self.shared.state.lock();
@@ -98,13 +100,13 @@ impl Sink for Writer {
             state.put(&new)
         };
         match old {
-            None => self.tell(&mut telling, &[Delta::Added { new, initial: false }]),
-            Some(old) if is_same(&old, &new) => self.tell(&mut telling, &[]),
+            None => self.notify(&mut subscribers, &[Delta::Added { new, initial: false }]),
+            Some(old) if is_same(&old, &new) => self.notify(&mut subscribers, &[]),
             Some(old) if old.head.uid() == new.head.uid() => {
-                self.tell(&mut telling, &[Delta::Updated { old, new }]);
+                self.notify(&mut subscribers, &[Delta::Updated { old, new }]);
             }
             Some(old) => {
-                self.tell(&mut telling, &[Delta::missed(old), Delta::Added { new, initial: false }]);
+                self.notify(&mut subscribers, &[Delta::missed(old), Delta::Added { new, initial: false }]);
             }
         }
     }
@@ -124,13 +126,12 @@ impl Sink for Writer {
     }
 }
 
-/// Without its writer a store stays as it is.
 impl Drop for Writer {
     fn drop(&mut self) {
-        let mut telling = self.shared.telling.lock();
-        telling.has_ended = true;
-        for subscriber in telling.subscribers.drain(..).filter_map(|subscriber| subscriber.upgrade()) {
-            subscriber.ended();
+        let mut subscribers = self.shared.subscribers.lock();
+        subscribers.is_closed = true;
+        for subscriber in subscribers.list.drain(..).filter_map(|subscriber| subscriber.upgrade()) {
+            subscriber.close();
         }
     }
 }

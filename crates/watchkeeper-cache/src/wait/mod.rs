@@ -1,7 +1,7 @@
-//! Wait: for something to become true, and for every event after a version.
+//! Waiting for a condition, and watching without a cache; client-go's `tools/watch`.
 //!
-//! From: an [`Informer`](crate::Informer), or a [`ListWatch`](watchkeeper_core::ListWatch).
-//! To:   who wants one answer ([`until()`]), or each event and no copy ([`RetryWatcher`]).
+//! Input:  an [`Informer`](crate::Informer), or a [`ListWatch`](watchkeeper_core::ListWatch).
+//! Output: the result of a condition ([`until()`]), or a stream of watch events ([`RetryWatcher`]).
 
 mod retry_watcher;
 mod until;

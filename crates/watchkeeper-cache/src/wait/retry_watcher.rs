@@ -1,4 +1,4 @@
-//! Retry watcher: every event after a version, through whatever connections that takes.
+//! Retry watcher: a watch that survives disconnects.
 
 use std::time::Duration;
 
@@ -8,22 +8,25 @@ use watchkeeper_core::{
     ListWatch, ResourceVersion, Status, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream,
 };
 
-/// Two watches begin at least so long after one another.
-const BETWEEN_WATCHES: Duration = Duration::from_secs(1);
+/// The smallest interval between the starts of two watches.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The longest that a server can ask to be left alone.
+/// Longer `Retry-After` values are capped to this.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// Every event after a version. A watch that ends is followed by another from the last version that was seen,
-/// bookmarks included; nothing is ever listed, and no event comes twice.
+/// A watch that is resumed after disconnects; client-go's `RetryWatcher`.
 ///
-/// It ends with an error once changes have been missed for good, or where the server does not let one watch.
+/// Delivers every event after a version exactly once. When a watch ends, it opens another from the last version seen,
+/// including bookmarks. It never lists.
+///
+/// It ends with an error if the server has compacted the version, so that events would be missed, or if watching is
+/// forbidden.
 ///
 /// ```no_run
 /// # async fn example(pods: impl watchkeeper_core::ListWatch + 'static) -> Result<(), Box<dyn std::error::Error>> {
 /// use watchkeeper_cache::wait::RetryWatcher;
 ///
-/// let mut events = RetryWatcher::new(pods, 1234.into())?; // the version of a list, say
+/// let mut events = RetryWatcher::new(pods, 1234.into())?; // for example the version of a list
 /// while let Some(event) = events.next().await {
 ///     println!("{:?}", event?.kind());
 /// }
@@ -34,24 +37,24 @@ pub struct RetryWatcher {
     source: Box<dyn ListWatch>,
     version: ResourceVersion,
     open: Option<WatchStream>,
-    /// No watch is opened before.
+    /// Earliest time of the next watch.
     not_before: Instant,
     has_ended: bool,
 }
 
-/// There is no version to begin after: empty and `0` are none.
+/// The version cannot be watched from: it is empty or `0`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{version:?} is no version to watch from")]
+#[error("invalid resource version to watch from: {version:?}")]
 pub struct NoVersion {
-    /// What was given.
+    /// The version.
     pub version: ResourceVersion,
 }
 
 impl RetryWatcher {
-    /// Of a source, after a version.
+    /// Creates a watcher of the events after a version. Sends no request before [`next`](Self::next).
     ///
     /// # Errors
-    /// If it is none.
+    /// If the version is empty or `0`.
     pub fn new(source: impl ListWatch + 'static, after: ResourceVersion) -> Result<Self, NoVersion> {
         if after.is_empty() || after == ResourceVersion::ANY {
             return Err(NoVersion { version: after });
@@ -60,14 +63,14 @@ impl RetryWatcher {
         Ok(Self { source: Box::new(source), version: after, open: None, not_before, has_ended: false })
     }
 
-    /// The last version that was seen: events after it are still to come. Where a source is
-    /// [not ordered](ListWatch::is_ordered) it is that of the last bookmark.
+    /// Returns the last version seen; for a source that is [not ordered](ListWatch::is_ordered), the version of the last
+    /// bookmark.
     pub fn version(&self) -> &ResourceVersion {
         &self.version
     }
 
-    /// The next event; waits for one. Bookmarks are not among them. After an error there are none. Dropped
-    /// half-way, no event is lost.
+    /// Waits for the next event. Bookmarks are not returned. Returns `None` after an error. Cancel safe: if dropped, no
+    /// event is lost.
     pub async fn next(&mut self) -> Option<Result<WatchEvent, WatchError>> {
         while !self.has_ended {
             let Some(watch) = &mut self.open else {
@@ -85,12 +88,12 @@ impl RetryWatcher {
                         self.has_ended = true;
                         return Some(Err(error));
                     }
-                    self.wait_as_asked(&error);
+                    self.delay_next(&error);
                 }
                 Some(Ok(event)) if event.version().is_empty() => {
                     self.open = None;
                     self.has_ended = true;
-                    return Some(Err(WatchError::Malformed("an event has no version".into())));
+                    return Some(Err(WatchError::Malformed("event without a resource version".into())));
                 }
                 Some(Ok(event)) => {
                     let is_bookmark = matches!(event, WatchEvent::Bookmark(_));
@@ -106,27 +109,28 @@ impl RetryWatcher {
         None
     }
 
-    /// Opens a watch, in its time; fails only where another will fail, too.
+    /// Opens the next watch when it is due. Fails only with errors that a retry cannot fix.
     async fn reopen(&mut self) -> Result<(), WatchError> {
         sleep_until(self.not_before).await;
-        self.not_before = Instant::now() + BETWEEN_WATCHES;
+        self.not_before = Instant::now() + MIN_INTERVAL;
         let from = WatchFrom::After(self.version.clone());
         match self.source.watch(WatchRequest { from, timeout: None, bookmarks: true }).await {
             Ok(watch) => self.open = Some(watch),
             Err(error) if is_final(&error) => return Err(error),
-            Err(error) => self.wait_as_asked(&error),
+            Err(error) => self.delay_next(&error),
         }
         Ok(())
     }
 
-    fn wait_as_asked(&mut self, error: &WatchError) {
-        tracing::debug!(%error, version = %self.version, "watching again after an error");
+    /// Delays the next watch as the server requested.
+    fn delay_next(&mut self, error: &WatchError) {
+        tracing::debug!(%error, version = %self.version, "watch failed; watching again");
         let asked = error.status().and_then(Status::retry_after).unwrap_or_default().min(MAX_RETRY_AFTER);
         self.not_before = self.not_before.max(Instant::now() + asked);
     }
 }
 
-/// Whether another watch from the same version cannot do better.
+/// Returns whether a retry from the same version cannot succeed.
 fn is_final(error: &WatchError) -> bool {
     match error {
         WatchError::Expired(_) | WatchError::Malformed(_) => true,

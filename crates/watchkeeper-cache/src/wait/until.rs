@@ -1,46 +1,46 @@
-//! Until: waits for something to become true.
+//! Until: waits for a condition on an informer's objects.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::timeout;
 use watchkeeper_core::Object;
 
 use crate::Informer;
 use crate::delta::Delta;
 use crate::store::Snapshot;
 
-/// What a condition is asked of.
+/// The input of a condition.
 #[derive(Debug, Clone, Copy)]
 pub enum Seen<'a> {
-    /// All that there is. It comes once, and first.
+    /// All objects. Passed first, and once.
     State(&'a Snapshot),
-    /// What has happened since, one after the other. That an object is gone is for the condition to judge.
+    /// A change after that, including deletions.
     Change(&'a Delta<Arc<Object>>),
 }
 
-/// Why something has not become true.
+/// The error of [`until`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WaitError<E> {
-    /// It took too long.
-    #[error("it did not become true within {after:?}")]
+    /// The condition was not met in time.
+    #[error("condition not met after {after:?}")]
     Timeout {
-        /// How long was waited.
+        /// The timeout.
         after: Duration,
     },
-    /// The informer has ended, so that nothing changes any more.
-    #[error("the informer has ended before it became true")]
-    Ended,
-    /// The condition says that it never will.
+    /// The informer exited, so that the condition cannot be met any more.
+    #[error("informer exited before the condition was met")]
+    InformerExited,
+    /// The condition returned an error.
     #[error(transparent)]
     Condition(E),
 }
 
-/// Waits until a condition has an answer: it is asked of the whole state first, once the first list is there, and
-/// then of every change. An informer that is not started is started. `None` waits for ever.
+/// Waits until a condition returns a value; client-go's `UntilWithSync`.
 ///
-/// Dropped half-way, nothing is left behind.
+/// The condition is called with all objects once the first list is stored, and then with every change. Snapshot and
+/// subscription are taken atomically, so that no deletion is missed in between. Starts the informer if necessary. Without
+/// a timeout it waits indefinitely. Cancel safe.
 ///
 /// ```no_run
 /// # async fn example(pods: &watchkeeper_cache::Informer) -> Result<(), Box<dyn std::error::Error>> {
@@ -50,7 +50,7 @@ pub enum WaitError<E> {
 /// use watchkeeper_core::ObjectKey;
 ///
 /// let key = ObjectKey::namespaced("shop", "web-0");
-/// // Until a pod is gone, be it that it never was there.
+/// // Waits until the pod does not exist.
 /// until(pods, Some(Duration::from_secs(60)), |seen| {
 ///     Ok::<_, std::convert::Infallible>(match seen {
 ///         Seen::State(all) => all.get(&key).is_none().then_some(()),
@@ -64,16 +64,16 @@ pub enum WaitError<E> {
 /// ```
 ///
 /// # Errors
-/// If it took too long, if the informer ends before, or if the condition says so.
+/// If the timeout expires, the informer exits, or the condition returns an error.
 pub async fn until<T, E>(
     informer: &Informer,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
     mut condition: impl FnMut(Seen<'_>) -> Result<Option<T>, E>,
 ) -> Result<T, WaitError<E>> {
     informer.start();
     let waiting = async {
-        if !informer.synced().await {
-            return Err(WaitError::Ended);
+        if !informer.wait_until_ready().await {
+            return Err(WaitError::InformerExited);
         }
         let (state, mut changes) = informer.subscribe_since();
         if let Some(answer) = condition(Seen::State(&state)).map_err(WaitError::Condition)? {
@@ -84,10 +84,12 @@ pub async fn until<T, E>(
                 return Ok(answer);
             }
         }
-        Err(WaitError::Ended)
+        Err(WaitError::InformerExited)
     };
-    match patience {
+    match timeout {
         None => waiting.await,
-        Some(after) => timeout(after, waiting).await.unwrap_or(Err(WaitError::Timeout { after })),
+        Some(after) => {
+            tokio::time::timeout(after, waiting).await.unwrap_or(Err(WaitError::Timeout { after }))
+        }
     }
 }

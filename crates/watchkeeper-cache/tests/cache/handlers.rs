@@ -1,4 +1,4 @@
-//! Handlers: what they hear, and that nobody suffers from another.
+//! Handlers: delivery, ordering, and isolation from each other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use watchkeeper_cache::delta::{Delta, Transient};
 use watchkeeper_cache::handler::{
-    EveryEvent, Filter, Handler, Heard, Resync, Subscription, SubscriptionOptions,
+    Filter, Handler, RawEvent, RawEvents, Resync, Subscription, SubscriptionOptions,
 };
 use watchkeeper_cache::{Sink as _, Store};
 use watchkeeper_core::Object;
@@ -19,8 +19,8 @@ fn subscribe(store: &Store) -> Subscription {
     Subscription::new(store, SubscriptionOptions::default())
 }
 
-/// What one hears without waiting.
-fn heard(subscription: &mut Subscription) -> Vec<String> {
+/// Returns the pending changes.
+fn received(subscription: &mut Subscription) -> Vec<String> {
     std::iter::from_fn(|| subscription.next().now_or_never().flatten()).map(|delta| show(&delta)).collect()
 }
 
@@ -37,10 +37,10 @@ fn show(delta: &Delta<Arc<Object>>) -> String {
 }
 
 #[tokio::test]
-async fn who_subscribes_early_hears_the_list_and_then_every_change() {
+async fn an_early_subscriber_receives_the_list_and_then_every_change() {
     let (store, mut writer) = Store::new();
     let mut subscription = subscribe(&store);
-    assert_eq!(heard(&mut subscription), [""; 0]);
+    assert_eq!(received(&mut subscription), [""; 0]);
     assert!(!subscription.is_caught_up());
     writer.begin();
     writer.stage(object("x", "b", 2));
@@ -50,20 +50,20 @@ async fn who_subscribes_early_hears_the_list_and_then_every_change() {
     assert!(!subscription.is_caught_up());
     assert_eq!(show(&subscription.next().await.unwrap()), "initial x/b@2");
     assert!(!subscription.is_caught_up(), "the last one is not handled yet");
-    assert_eq!(heard(&mut subscription), [""; 0]);
+    assert_eq!(received(&mut subscription), [""; 0]);
     assert!(subscription.is_caught_up());
     writer.put(object("x", "a", 3));
     writer.put(object("x", "c", 4));
     writer.delete(object("x", "b", 5));
-    assert_eq!(heard(&mut subscription), ["updated x/a@1 to 3", "added x/c@4", "deleted x/b@5"]);
+    assert_eq!(received(&mut subscription), ["updated x/a@1 to 3", "added x/c@4", "deleted x/b@5"]);
     writer.delete(object("x", "never-seen", 6));
-    assert_eq!(heard(&mut subscription), [""; 0]);
+    assert_eq!(received(&mut subscription), [""; 0]);
     drop(writer);
     assert_eq!(subscription.next().await, None);
 }
 
 #[tokio::test]
-async fn an_empty_list_is_caught_up_with_only_when_it_is_there() {
+async fn a_subscription_is_not_caught_up_before_an_empty_list_is_stored() {
     let (store, mut writer) = Store::new();
     let mut subscription = subscribe(&store);
     let mut caught_up = subscription.caught_up();
@@ -78,7 +78,7 @@ async fn an_empty_list_is_caught_up_with_only_when_it_is_there() {
 }
 
 #[tokio::test]
-async fn who_subscribes_late_hears_what_is_there_first() {
+async fn a_late_subscriber_receives_existing_objects_first() {
     let (store, mut writer) = Store::new();
     writer.begin();
     writer.stage(object("x", "a", 1));
@@ -86,12 +86,12 @@ async fn who_subscribes_late_hears_what_is_there_first() {
     writer.put(object("x", "b", 2));
     let mut late = subscribe(&store);
     writer.put(object("x", "a", 3));
-    assert_eq!(heard(&mut late), ["initial x/a@3", "initial x/b@2"]);
+    assert_eq!(received(&mut late), ["initial x/a@3", "initial x/b@2"]);
     assert!(late.is_caught_up());
 }
 
 #[tokio::test]
-async fn a_relist_tells_what_went_missing_first_and_nothing_of_what_stayed() {
+async fn a_relist_reports_deletions_first_and_skips_unchanged_objects() {
     let (store, mut writer) = Store::new();
     writer.begin();
     for (name, uid) in [("a", "1"), ("b", "2"), ("c", "3"), ("d", "4")] {
@@ -99,7 +99,7 @@ async fn a_relist_tells_what_went_missing_first_and_nothing_of_what_stayed() {
     }
     writer.commit(1.into());
     let mut subscription = subscribe(&store);
-    heard(&mut subscription);
+    received(&mut subscription);
     writer.begin();
     writer.stage(Build::new("x", "a", 1).uid("1").object());
     writer.stage(Build::new("x", "b", 5).uid("2").object());
@@ -107,22 +107,22 @@ async fn a_relist_tells_what_went_missing_first_and_nothing_of_what_stayed() {
     writer.stage(Build::new("x", "e", 7).uid("5").object());
     writer.commit(7.into());
     assert_eq!(
-        heard(&mut subscription),
+        received(&mut subscription),
         ["missed x/d@1", "missed x/c@1", "added x/c@6", "updated x/b@1 to 5", "added x/e@7"]
     );
 }
 
 #[tokio::test]
-async fn the_store_is_never_behind_what_is_heard() {
+async fn a_delivered_state_is_already_readable_in_the_store() {
     let (store, mut writer) = Store::new();
     let mut subscription = subscribe(&store);
     let reader = tokio::spawn(async move {
         let mut count = 0;
         while let Some(delta) = subscription.next().await {
-            let told = delta.newest().head.version().as_u64().unwrap();
+            let delivered = delta.newest().head.version().as_u64().unwrap();
             let now = store.snapshot();
             let found = now.get(delta.newest().head.key()).unwrap().head.version().as_u64().unwrap();
-            assert!(found >= told);
+            assert!(found >= delivered);
             count += 1;
         }
         count
@@ -138,7 +138,7 @@ async fn the_store_is_never_behind_what_is_heard() {
 }
 
 #[tokio::test]
-async fn a_filter_makes_additions_and_deletions_of_what_comes_to_match_and_ceases_to() {
+async fn an_update_across_a_filter_is_an_addition_or_a_deletion() {
     let (store, mut writer) = Store::new();
     writer.put(Build::new("x", "a", 1).label("app", "web").object());
     writer.put(Build::new("x", "b", 2).object());
@@ -146,14 +146,14 @@ async fn a_filter_makes_additions_and_deletions_of_what_comes_to_match_and_cease
     let filter = Filter::namespace("x").and(Filter::labels("app=web".parse().unwrap()));
     let mut subscription =
         Subscription::new(&store, SubscriptionOptions { filter, ..SubscriptionOptions::default() });
-    assert_eq!(heard(&mut subscription), ["initial x/a@1"]);
+    assert_eq!(received(&mut subscription), ["initial x/a@1"]);
     writer.put(Build::new("x", "b", 4).label("app", "web").object());
     writer.put(Build::new("x", "a", 5).label("app", "db").object());
     writer.put(Build::new("y", "c", 6).object());
     writer.put(Build::new("x", "b", 7).label("app", "web").object());
-    assert_eq!(heard(&mut subscription), ["added x/b@7", "deleted x/a@5"]);
+    assert_eq!(received(&mut subscription), ["added x/b@7", "deleted x/a@5"]);
     writer.delete(Build::new("x", "a", 8).label("app", "db").object());
-    assert_eq!(heard(&mut subscription), [""; 0]);
+    assert_eq!(received(&mut subscription), [""; 0]);
 }
 
 #[derive(Default)]
@@ -166,7 +166,7 @@ impl Wake for Bell {
 }
 
 #[test]
-fn who_waits_for_several_is_woken_by_what_concerns_him_and_takes_what_there_is() {
+fn a_waker_is_called_for_matching_changes_and_take_returns_them() {
     let (store, mut writer) = Store::new();
     let bell = Arc::new(Bell::default());
     let rings = || bell.0.swap(0, Ordering::Relaxed);
@@ -195,7 +195,7 @@ fn who_waits_for_several_is_woken_by_what_concerns_him_and_takes_what_there_is()
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_looks_again_in_its_own_time() {
+async fn each_subscription_has_its_own_resync_period() {
     let (store, mut writer) = Store::new();
     writer.begin();
     writer.stage(object("x", "a", 1));
@@ -207,41 +207,38 @@ async fn each_looks_again_in_its_own_time() {
     };
     let (mut never, mut two, mut three) = (subscribe(&store), every(2), every(3));
     for subscription in [&mut never, &mut two, &mut three] {
-        assert_eq!(heard(subscription), ["initial x/a@1", "initial x/b@1"]);
+        assert_eq!(received(subscription), ["initial x/a@1", "initial x/b@1"]);
     }
     tokio::time::advance(Duration::from_secs(2)).await;
-    assert_eq!(heard(&mut two), ["resync x/a@1", "resync x/b@1"]);
-    assert_eq!((heard(&mut never), heard(&mut three)), (vec![], vec![]));
+    assert_eq!(received(&mut two), ["resync x/a@1", "resync x/b@1"]);
+    assert_eq!((received(&mut never), received(&mut three)), (vec![], vec![]));
     tokio::time::advance(Duration::from_secs(1)).await;
     writer.put(object("x", "a", 2));
-    assert_eq!(heard(&mut three), ["updated x/a@1 to 2", "resync x/b@1"]);
+    assert_eq!(received(&mut three), ["updated x/a@1 to 2", "resync x/b@1"]);
     assert_eq!(
-        (heard(&mut two), heard(&mut never)),
+        (received(&mut two), received(&mut never)),
         (vec!["updated x/a@1 to 2".into()], vec!["updated x/a@1 to 2".into()])
     );
 }
 
 #[tokio::test]
-async fn a_handler_that_panics_is_reported_and_goes_on_alone() {
+async fn a_panicking_handler_is_reported_continues_and_does_not_affect_others() {
     let (store, mut writer) = Store::new();
     let (seen, panics) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
-    let handler = Handler::start_reporting(
-        subscribe(&store),
-        {
+    let subscription = subscribe(&store).on_panic({
+        let panics = panics.clone();
+        move |panic| panics.lock().push((panic.key.to_string(), panic.message.contains("of all things")))
+    });
+    let handler = Handler::start(subscription, {
+        let seen = seen.clone();
+        move |delta| {
             let seen = seen.clone();
-            move |delta: Delta<Arc<Object>>| {
-                let seen = seen.clone();
-                async move {
-                    assert_ne!(delta.newest().head.key().name(), "bad", "of all things");
-                    seen.lock().push(show(&delta));
-                }
-            }
-        },
-        {
-            let panics = panics.clone();
-            move |panic| panics.lock().push((panic.key.to_string(), panic.message.contains("of all things")))
-        },
-    );
+            Box::pin(async move {
+                assert_ne!(delta.newest().head.key().name(), "bad", "of all things");
+                seen.lock().push(show(&delta));
+            })
+        }
+    });
     let other = Arc::new(Mutex::new(0));
     let counting = Handler::start(subscribe(&store), {
         let other = other.clone();
@@ -258,41 +255,41 @@ async fn a_handler_that_panics_is_reported_and_goes_on_alone() {
 }
 
 #[tokio::test]
-async fn a_handler_says_when_it_has_handled_the_beginning_and_ends_when_it_is_stopped() {
+async fn a_handler_catches_up_with_the_first_list_and_ends_when_stopped() {
     let (store, mut writer) = Store::new();
     writer.begin();
     writer.stage(object("x", "a", 1));
     writer.commit(1.into());
     let count = Arc::new(Mutex::new(0));
-    let mut handler = Handler::start_async(subscribe(&store), {
+    let mut handler = Handler::start(subscribe(&store), {
         let count = count.clone();
         move |_| {
             let count = count.clone();
-            async move { *count.lock() += 1 }
+            Box::pin(async move { *count.lock() += 1 })
         }
     });
     assert!(handler.caught_up().await);
     assert_eq!(*count.lock(), 1);
     handler.stop().await;
     writer.put(object("x", "a", 2));
-    assert_eq!((*count.lock(), Arc::strong_count(&count)), (1, 1), "its task is gone");
+    assert_eq!((*count.lock(), Arc::strong_count(&count)), (1, 1), "its task has ended");
 }
 
 #[tokio::test]
-async fn a_handler_whose_handle_is_dropped_stays_registered() {
+async fn dropping_a_handler_does_not_unregister_it() {
     let (store, mut writer) = Store::new();
-    let (heard, mut hears) = tokio::sync::mpsc::unbounded_channel();
-    Handler::start(subscribe(&store), move |delta| heard.send(show(&delta)).unwrap());
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    Handler::start(subscribe(&store), move |delta| sender.send(show(&delta)).unwrap());
     writer.put(object("x", "a", 1));
-    assert_eq!(hears.recv().await.unwrap(), "added x/a@1");
+    assert_eq!(receiver.recv().await.unwrap(), "added x/a@1");
     writer.put(object("x", "a", 2));
     drop(writer);
-    assert_eq!(hears.recv().await.unwrap(), "updated x/a@1 to 2");
-    assert_eq!(hears.recv().await, None, "its task ends with the store");
+    assert_eq!(receiver.recv().await.unwrap(), "updated x/a@1 to 2");
+    assert_eq!(receiver.recv().await, None, "its task ends with the store");
 }
 
 #[tokio::test]
-async fn what_comes_and_goes_before_a_handler_looks_is_one_deletion_unless_it_is_skipped() {
+async fn a_transient_object_is_one_deletion_unless_it_is_skipped() {
     let (store, mut writer) = Store::new();
     let mut subscription = subscribe(&store);
     let options = SubscriptionOptions { transient: Transient::Skip, ..SubscriptionOptions::default() };
@@ -300,19 +297,19 @@ async fn what_comes_and_goes_before_a_handler_looks_is_one_deletion_unless_it_is
     writer.put(object("x", "a", 1));
     writer.put(object("x", "a", 2));
     writer.delete(object("x", "a", 3));
-    assert_eq!(heard(&mut subscription), ["deleted x/a@3"]);
-    assert_eq!(heard(&mut copy), [""; 0]);
+    assert_eq!(received(&mut subscription), ["deleted x/a@3"]);
+    assert_eq!(received(&mut copy), [""; 0]);
     writer.put(object("x", "a", 4));
-    assert_eq!(heard(&mut subscription), ["added x/a@4"]);
-    assert_eq!(heard(&mut copy), ["added x/a@4"]);
+    assert_eq!(received(&mut subscription), ["added x/a@4"]);
+    assert_eq!(received(&mut copy), ["added x/a@4"]);
 }
 
 #[tokio::test]
-async fn a_handler_that_is_stuck_holds_two_changes_a_key_at_most() {
+async fn a_stuck_handler_holds_at_most_two_deltas_per_key() {
     let (store, mut writer) = Store::new();
     let stuck = subscribe(&store);
     let mut quick = subscribe(&store);
-    let mut told = 0;
+    let mut delivered = 0;
     for version in 1..=50_000_u64 {
         let name = (version % 100).to_string();
         match version % 1_000 {
@@ -321,33 +318,33 @@ async fn a_handler_that_is_stuck_holds_two_changes_a_key_at_most() {
             }
             _ => writer.delete(object("x", &name, version)),
         }
-        told += usize::from(quick.next().now_or_never().flatten().is_some());
+        delivered += usize::from(quick.next().now_or_never().flatten().is_some());
     }
     assert!(stuck.pending() <= 100);
-    assert!(told > 25_000, "nobody waited for it: {told}");
+    assert!(delivered > 25_000, "delayed by the stuck handler: {delivered}");
 }
 
 #[tokio::test]
-async fn who_wants_every_event_gets_it_or_is_told_how_many_are_missing() {
+async fn raw_events_deliver_every_event_or_the_number_of_dropped_ones() {
     let (store, mut writer) = Store::new();
-    let mut events = EveryEvent::new(&store, Filter::default(), 3);
+    let mut events = RawEvents::new(&store, Filter::default(), 3);
     for version in 1..=2 {
         writer.put(object("x", "a", version));
     }
     writer.delete(object("x", "a", 3));
     let mut shown = Vec::new();
-    while let Some(Some(heard)) = events.next().now_or_never() {
-        shown.push(match heard {
-            Heard::Event(delta) => show(&delta),
-            Heard::Missed(count) => format!("missed {count}"),
+    while let Some(Some(item)) = events.next().now_or_never() {
+        shown.push(match item {
+            RawEvent::Event(delta) => show(&delta),
+            RawEvent::Lagged(count) => format!("missed {count}"),
         });
     }
     assert_eq!(shown, ["added x/a@1", "updated x/a@1 to 2", "deleted x/a@3"]);
     for version in 4..=8 {
         writer.put(object("x", "a", version));
     }
-    assert_eq!(events.next().await, Some(Heard::Missed(2)));
-    let Some(Heard::Event(delta)) = events.next().await else { panic!("three are left") };
+    assert_eq!(events.next().await, Some(RawEvent::Lagged(2)));
+    let Some(RawEvent::Event(delta)) = events.next().await else { panic!("three are left") };
     assert_eq!((show(&delta), events.pending()), ("updated x/a@5 to 6".to_owned(), 2));
     drop(writer);
     events.next().await;
@@ -356,23 +353,23 @@ async fn who_wants_every_event_gets_it_or_is_told_how_many_are_missing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resync_is_at_most_every_second_and_never_unless_asked_for() {
+async fn a_resync_period_is_at_least_a_second_and_never_by_default() {
     let (store, mut writer) = Store::new();
     writer.put(object("x", "a", 1));
     let resync = Resync::Every(Duration::from_millis(1));
     let options = SubscriptionOptions { resync, ..SubscriptionOptions::default() };
     let (mut eager, mut never) = (Subscription::new(&store, options), subscribe(&store));
-    assert_eq!((heard(&mut eager).len(), heard(&mut never).len()), (1, 1));
+    assert_eq!((received(&mut eager).len(), received(&mut never).len()), (1, 1));
     tokio::time::advance(Duration::from_millis(999)).await;
-    assert_eq!(heard(&mut eager), [""; 0]);
+    assert_eq!(received(&mut eager), [""; 0]);
     tokio::time::advance(Duration::from_millis(1)).await;
-    assert_eq!(heard(&mut eager), ["resync x/a@1"]);
+    assert_eq!(received(&mut eager), ["resync x/a@1"]);
     tokio::time::advance(Duration::from_secs(100_000)).await;
-    assert_eq!(heard(&mut never), [""; 0]);
+    assert_eq!(received(&mut never), [""; 0]);
 }
 
 #[tokio::test]
-async fn who_unsubscribes_hears_nothing_more_and_is_forgotten() {
+async fn a_removed_subscriber_receives_nothing_and_is_dropped() {
     let (store, mut writer) = Store::new();
     let calls = Arc::new(Mutex::new(0));
     let counting = || {
@@ -381,12 +378,12 @@ async fn who_unsubscribes_hears_nothing_more_and_is_forgotten() {
     };
     let first = Handler::start(subscribe(&store), counting());
     let second = Handler::start(subscribe(&store), counting());
-    let (third, every) = (subscribe(&store), EveryEvent::new(&store, Filter::default(), 9));
+    let (third, every) = (subscribe(&store), RawEvents::new(&store, Filter::default(), 9));
     assert_eq!(store.handlers().len(), 4);
     drop(third);
     drop(every);
     assert_eq!(store.handlers().len(), 2);
-    first.remove(); // does not wait for its task
+    first.remove(); // does not wait
     second.stop().await;
     while !store.handlers().is_empty() {
         tokio::task::yield_now().await;
@@ -399,7 +396,7 @@ async fn who_unsubscribes_hears_nothing_more_and_is_forgotten() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whoever_comes_and_goes_each_hears_everything_once_and_in_order() {
+async fn concurrent_subscribers_receive_everything_once_and_in_order() {
     let (store, mut writer) = Store::new();
     let is_over = Arc::new(AtomicBool::new(false));
     let readers: Vec<_> = (0..8)
@@ -407,11 +404,11 @@ async fn whoever_comes_and_goes_each_hears_everything_once_and_in_order() {
             let (store, is_over) = (store.clone(), is_over.clone());
             tokio::spawn(async move {
                 loop {
-                    // In the end everybody stays.
+                    // The last subscription of each reader stays.
                     let stays = if is_over.load(Ordering::SeqCst) { usize::MAX } else { 1 + reader * 37 };
                     let mut subscription = subscribe(&store);
                     let mut known = std::collections::BTreeMap::<String, u64>::new();
-                    let mut newest_heard = std::collections::BTreeMap::<String, u64>::new();
+                    let mut newest_received = std::collections::BTreeMap::<String, u64>::new();
                     for _ in 0..stays {
                         let Some(delta) = subscription.next().await else {
                             let now = store.snapshot();
@@ -423,24 +420,24 @@ async fn whoever_comes_and_goes_each_hears_everything_once_and_in_order() {
                         };
                         let (key, newest) = (delta.newest().head.key().to_string(), delta.newest());
                         let version = newest.head.version().as_u64().unwrap();
-                        let heard_before = newest_heard.insert(key.clone(), version);
+                        let received_before = newest_received.insert(key.clone(), version);
                         let before = match &delta {
                             Delta::Deleted { .. } => known.remove(&key),
                             _ => known.insert(key, version),
                         };
-                        let told = match &delta {
+                        let delivered = match &delta {
                             Delta::Added { .. } => None,
                             Delta::Deleted { old, .. } if before.is_none() => {
-                                // It was added and deleted before this reader looked.
-                                assert!(old.head.version().as_u64() > heard_before, "{}", show(&delta));
+                                // Transient: added and deleted before this reader received it.
+                                assert!(old.head.version().as_u64() > received_before, "{}", show(&delta));
                                 None
                             }
                             Delta::Updated { old, .. } | Delta::Deleted { old, .. } => {
                                 Some(old.head.version().as_u64().unwrap())
                             }
-                            Delta::Resync(_) => panic!("nobody asked for it"),
+                            Delta::Resync(_) => panic!("unexpected resync"),
                         };
-                        assert_eq!(before, told, "{}", show(&delta));
+                        assert_eq!(before, delivered, "{}", show(&delta));
                     }
                 }
             })

@@ -2,12 +2,12 @@
 
 use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
 
-/// An object in a namespace, with a version for a uid too.
+/// Creates an object whose UID is its version.
 pub(crate) fn object(namespace: &str, name: &str, version: u64) -> Object {
     Build::new(namespace, name, version).object()
 }
 
-/// An object that is put together.
+/// A builder of objects.
 pub(crate) struct Build {
     head: HeadBuilder,
 }

@@ -1,4 +1,4 @@
-//! The store: what is found, in which order, and by whom.
+//! The store: lookups, order, versions and waiting.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::objects::{Build, object};
 use futures_util::FutureExt as _;
 use proptest::prelude::*;
+use watchkeeper_cache::store::NAMESPACE_INDEX;
 use watchkeeper_cache::{Sink as _, Snapshot, Store};
 use watchkeeper_core::{Bookmark, LabelSelector, Object, ObjectKey};
 
@@ -18,7 +19,7 @@ fn key(text: &str) -> ObjectKey {
 }
 
 #[test]
-fn objects_come_by_namespace_and_name() {
+fn objects_are_ordered_by_namespace_and_name() {
     let (store, mut writer) = Store::new();
     for (namespace, name) in [("b", "1"), ("a", "2"), ("b", "0"), ("", "node"), ("a-b", "3")] {
         writer.put(object(namespace, name, 1));
@@ -33,7 +34,7 @@ fn objects_come_by_namespace_and_name() {
 }
 
 #[test]
-fn a_snapshot_stays_what_it_was() {
+fn a_snapshot_never_changes() {
     let (store, mut writer) = Store::new();
     writer.put(object("a", "1", 1));
     let before = store.snapshot();
@@ -48,25 +49,25 @@ fn a_snapshot_stays_what_it_was() {
 }
 
 #[test]
-fn the_version_is_that_of_the_last_thing_heard() {
+fn the_version_is_that_of_the_last_event() {
     let (store, mut writer) = Store::new();
     let version = |store: &Store| store.snapshot().version().to_string();
     assert_eq!(version(&store), "");
     writer.begin();
     writer.stage(object("a", "1", 3));
-    assert_eq!((version(&store), store.is_synced(), store.snapshot().len()), (String::new(), false, 0));
+    assert_eq!((version(&store), store.is_ready(), store.snapshot().len()), (String::new(), false, 0));
     writer.commit(5.into());
-    assert_eq!((version(&store), store.is_synced(), store.snapshot().len()), ("5".to_owned(), true, 1));
+    assert_eq!((version(&store), store.is_ready(), store.snapshot().len()), ("5".to_owned(), true, 1));
     writer.put(object("a", "1", 4));
-    assert_eq!(version(&store), "4", "even if it is lower");
+    assert_eq!(version(&store), "4", "even a lower one");
     writer.delete(object("a", "9", 7));
-    assert_eq!(version(&store), "7", "even of what is not there");
+    assert_eq!(version(&store), "7", "even of an unknown object");
     writer.bookmark(&Bookmark { version: 9.into(), initial_events_end: false });
     assert_eq!(version(&store), "9");
 }
 
 #[test]
-fn a_list_takes_the_place_of_all_and_one_that_fails_changes_nothing() {
+fn a_list_replaces_all_objects_and_a_failed_one_changes_nothing() {
     let (store, mut writer) = Store::new();
     writer.begin();
     for name in ["a", "b", "c"] {
@@ -117,13 +118,26 @@ fn owners_and_named_indexes_find_objects_whether_added_early_or_late() {
     }
     assert_eq!(names(now.owned_by("u1")), ["x/b"]);
     assert_eq!(names(now.owned_by("u2")), ["x/a", "x/b"]);
-    assert_eq!(store.add_index("late", zones).unwrap_err().to_string(), "there is an index \"late\" already");
+    assert_eq!(store.add_index("late", zones).unwrap_err().to_string(), "index \"late\" already exists");
     let unknown = now.by_index("node", "n1").map(|_| ()).unwrap_err();
-    assert_eq!(unknown.to_string(), "there is no index \"node\": there are early, late");
+    assert_eq!(unknown.to_string(), "index \"node\" not found: available indexes are namespace, early, late");
 }
 
 #[test]
-fn sizes_grow_and_shrink_with_what_is_there() {
+fn the_namespace_index_is_built_in() {
+    let (store, mut writer) = Store::new();
+    for (namespace, name) in [("b", "1"), ("a", "2"), ("b", "0"), ("", "node"), ("a-b", "3")] {
+        writer.put(object(namespace, name, 1));
+    }
+    let now = store.snapshot();
+    assert_eq!(names(now.by_index(NAMESPACE_INDEX, "b").unwrap()), ["b/0", "b/1"]);
+    assert_eq!(names(now.by_index("namespace", "c").unwrap()), [""; 0]);
+    assert_eq!(now.index_values("namespace").unwrap().collect::<Vec<_>>(), ["a", "a-b", "b"]);
+    assert_eq!(store.add_index("namespace", |_| Vec::new()).unwrap_err().name, "namespace");
+}
+
+#[test]
+fn sizes_follow_the_stored_objects() {
     let (store, mut writer) = Store::new();
     assert_eq!(store.snapshot().sizes().total(), 0);
     writer.put(Build::new("x", "a", 1).label("app", "web").owner("u").object());
@@ -137,12 +151,12 @@ fn sizes_grow_and_shrink_with_what_is_there() {
 }
 
 #[test]
-fn who_waits_for_a_version_goes_on_when_it_is_there() {
+fn waiting_for_a_version_ends_when_the_store_reaches_it() {
     let (store, mut writer) = Store::new();
     let (nine, ten) = (9.into(), 10.into());
     let waits = store.clone();
     let mut for_ten = Box::pin(waits.wait_for(&ten));
-    let mut for_sync = Box::pin(waits.synced());
+    let mut for_sync = Box::pin(waits.wait_until_ready());
     assert!((&mut for_ten).now_or_never().is_none());
     writer.put(object("x", "a", 9));
     assert!((&mut for_ten).now_or_never().is_none());
@@ -155,7 +169,7 @@ fn who_waits_for_a_version_goes_on_when_it_is_there() {
     assert!((&mut for_sync).now_or_never().is_some());
 }
 
-/// What a selector must find, the slow way.
+/// Returns the expected result of a selector, by scanning.
 fn scanned(now: &Snapshot, labels: &LabelSelector, namespace: Option<&str>) -> Vec<String> {
     let found = now.iter().filter(|object| {
         namespace.is_none_or(|namespace| object.head.key().namespace() == Some(namespace))

@@ -1,4 +1,4 @@
-//! Waiting: for a condition, and for every event after a version.
+//! `until` and the retry watcher.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -26,23 +26,23 @@ fn three_changes() -> Script {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_true_already_is_answered_from_the_store() {
+async fn a_condition_that_already_holds_is_met_by_the_snapshot() {
     let script = three_changes();
     let maps = informer(&script);
     let count = until(&maps, None, |seen| match seen {
         Seen::State(all) => Ok::<_, Infallible>(Some(all.len())),
-        Seen::Change(_) => panic!("there is nothing to wait for"),
+        Seen::Change(_) => panic!("the snapshot already meets the condition"),
     });
     assert_eq!(count.await.unwrap(), 2);
     maps.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_condition_sees_the_state_once_and_then_every_change_until_it_is_met() {
+async fn a_condition_receives_the_snapshot_once_and_then_every_change() {
     let script = three_changes();
     let maps = informer(&script);
     maps.start();
-    assert!(maps.synced().await);
+    assert!(maps.wait_until_ready().await);
     let mut seen_so_far = Vec::new();
     let gone = until(&maps, Some(10 * SECOND), |seen| {
         Ok::<_, Infallible>(match seen {
@@ -59,18 +59,18 @@ async fn a_condition_sees_the_state_once_and_then_every_change_until_it_is_met()
     });
     assert_eq!(gone.await.unwrap(), "b");
     assert_eq!(seen_so_far, ["2 objects", "a", "c"]);
-    assert_eq!(maps.store().handlers().len(), 0, "nothing is left behind");
+    assert_eq!(maps.store().handlers().len(), 0, "the subscription is dropped");
     maps.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_goes_while_the_state_is_looked_at_is_told() {
+async fn a_deletion_while_the_snapshot_is_checked_is_delivered() {
     let going = Watch::new().wait(SECOND / 10).deleted(object("b", 5)).stalls();
     let list = List::at(2).items([object("a", 1), object("b", 2)]);
     let maps = informer(&Script::new().without_initial_events().then(list).then(going));
     let gone = until(&maps, Some(10 * SECOND), |seen| {
         Ok::<_, Infallible>(match seen {
-            Seen::State(all) if all.len() == 1 => Some("b".to_owned()), // it was quicker
+            Seen::State(all) if all.len() == 1 => Some("b".to_owned()), // deleted before the snapshot
             Seen::State(_) => {
                 while maps.store().snapshot().len() == 2 {
                     std::thread::yield_now();
@@ -86,7 +86,7 @@ async fn what_goes_while_the_state_is_looked_at_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_too_long_or_is_told_that_it_is_in_vain_gets_an_error() {
+async fn until_fails_on_timeout_on_exit_and_when_the_condition_does() {
     let maps = informer(&three_changes());
     let begun = Instant::now();
     let never = until(&maps, Some(7 * SECOND), |_| Ok::<Option<()>, Infallible>(None)).await;
@@ -102,25 +102,25 @@ async fn who_waits_too_long_or_is_told_that_it_is_in_vain_gets_an_error() {
 
     maps.stop().await;
     let ended = until(&maps, None, |_| Ok::<Option<()>, Infallible>(None)).await;
-    assert!(matches!(ended, Err(WaitError::Ended)));
-    let never_synced = informer(&Script::new().then(Watch::new().stalls()));
-    never_synced.stop().await;
-    let ended = until(&never_synced, None, |_| Ok::<Option<()>, Infallible>(None)).await;
-    assert!(matches!(ended, Err(WaitError::Ended)));
+    assert!(matches!(ended, Err(WaitError::InformerExited)));
+    let never_ready = informer(&Script::new().then(Watch::new().stalls()));
+    never_ready.stop().await;
+    let ended = until(&never_ready, None, |_| Ok::<Option<()>, Infallible>(None)).await;
+    assert!(matches!(ended, Err(WaitError::InformerExited)));
 }
 
-/// What a watcher says to its end: `a@3`, and the error that ends it.
+/// Returns all events of a watcher, and the error that ends it.
 async fn watched(script: &Script, after: u64) -> Vec<String> {
     let mut watcher = RetryWatcher::new(script.clone(), after.into()).unwrap();
-    let mut said = Vec::new();
+    let mut events = Vec::new();
     while let Some(event) = watcher.next().await {
-        said.push(match event {
+        events.push(match event {
             Ok(event) => format!("{} {}", event.kind(), event.version()),
             Err(error) => error.to_string(),
         });
     }
     assert!(watcher.next().await.is_none());
-    said
+    events
 }
 
 fn froms(script: &Script) -> Vec<String> {
@@ -139,7 +139,7 @@ fn from(request: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_goes_on_from_the_last_version_until_that_has_expired() {
+async fn a_retry_watcher_resumes_from_the_last_version_until_it_expires() {
     let script = Script::new()
         .then(Watch::new().added(object("a", 12)).modified(object("a", 17))) // closed
         .watch_fails(WatchError::ConnectionRefused("nobody".into()))
@@ -153,13 +153,13 @@ async fn a_watcher_goes_on_from_the_last_version_until_that_has_expired() {
         ["ADDED 12", "MODIFIED 17", "DELETED 42", "resource version expired"]
     );
     assert_eq!(froms(&script), ["10", "17", "17", "30", "42", "42"]);
-    // A second between two, and five where the server asks for it.
+    // One second between watches, and five as requested by the server.
     assert_eq!(begun.elapsed(), 9 * SECOND);
     assert_eq!(script.open(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_ends_where_no_other_watch_would_do_better() {
+async fn a_retry_watcher_ends_with_errors_that_a_retry_cannot_fix() {
     let table: [(WatchError, &str); 4] = [
         (Status::forbidden(None, "", "no").into(), "watch rejected by the server"),
         (Status::unauthorized("who?").into(), "watch rejected by the server"),
@@ -178,7 +178,7 @@ async fn a_watcher_ends_where_no_other_watch_would_do_better() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_that_is_asked_half_way_loses_nothing() {
+async fn a_retry_watcher_is_cancel_safe() {
     let script = Script::new().then(
         Watch::new().wait(3 * SECOND).added(object("a", 12)).wait(3 * SECOND).added(object("b", 13)).stalls(),
     );
@@ -199,7 +199,7 @@ async fn a_watcher_that_is_asked_half_way_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_of_several_collections_goes_on_in_each_from_where_it_was() {
+async fn a_retry_watcher_of_a_union_resumes_each_part_from_its_own_version() {
     let a =
         Script::new().then(Watch::new().added(object("a/x", 30)).wait(SECOND)).then(Watch::new().stalls());
     let b = Script::new()
@@ -216,7 +216,7 @@ async fn a_watcher_of_several_collections_goes_on_in_each_from_where_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watcher_waits_at_most_half_a_minute_whatever_the_server_asks_for() {
+async fn a_retry_watcher_caps_retry_after_at_half_a_minute() {
     let forever = Duration::from_secs(99_999_999_999);
     let script = Script::new()
         .watch_fails(Status::too_many_requests("busy", forever))

@@ -1,4 +1,4 @@
-//! What is written of an informer for who looks for a fault.
+//! The debug dump of an informer.
 
 use std::time::Duration;
 
@@ -9,19 +9,17 @@ use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_wire::{Kind, transcode};
 
 #[tokio::test(start_paused = true)]
-async fn a_dump_shows_objects_sizes_indexes_and_who_is_behind() {
+async fn a_dump_shows_objects_sizes_indexes_and_handlers() {
     let script = Script::new()
         .without_initial_events()
         .then(List::at(9).items([object("x/a", 7), object("x/b", 8)]))
         .then(Watch::new().stalls());
-    let maps = Informer::configured(Kind::new("", "v1", "ConfigMap"), script.clone(), |reflector| {
-        reflector.name("maps")
-    });
+    let maps = Informer::builder(Kind::new("", "v1", "ConfigMap"), script.clone())
+        .configure(|reflector| reflector.name("maps"))
+        .build();
     maps.add_index("first", |object: &Object| vec![object.head.key().name()[..1].to_owned()]).unwrap();
     assert!(
-        maps.dump()
-            .to_string()
-            .starts_with("maps: not started: not synced, at version (none)\n0 objects, 0 ")
+        maps.dump().to_string().starts_with("maps: not started: not ready, version (none)\n0 objects, 0 ")
     );
     let slow = maps.subscribe(SubscriptionOptions { name: "slow".into(), ..SubscriptionOptions::default() });
     maps.start();
@@ -31,14 +29,14 @@ async fn a_dump_shows_objects_sizes_indexes_and_who_is_behind() {
     let sizes = maps.store().snapshot().sizes();
     let length = maps.store().snapshot().iter().next().unwrap().encoded.body.len();
     let expected = format!(
-        "maps: watching: synced, at version 9
+        "maps: watching: ready, version 9
 2 objects, {} bytes: bodies {}, heads {}, entries {}, indexes {}
 index by label: 0 values, 0 entries
 index by owner: 0 values, 0 entries
 index first: 2 values, 2 entries
 handler slow: 2 pending for 3s, 0 coalesced, 0 dropped, 0 panics
-x/a at 7, {length} bytes of JSON
-x/b at 8, {length} bytes of JSON
+x/a version 7, {length} bytes of JSON
+x/b version 8, {length} bytes of JSON
 ",
         sizes.total(),
         sizes.bodies,
@@ -51,11 +49,11 @@ x/b at 8, {length} bytes of JSON
     assert!(with_bodies.contains("    metadata:\n      name: a\n"), "{with_bodies}");
     drop(slow);
     maps.stop().await;
-    assert!(maps.dump().to_string().starts_with("maps: ended: synced"));
+    assert!(maps.dump().to_string().starts_with("maps: exited: ready"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dump_never_shows_what_is_secret() {
+async fn a_dump_redacts_secrets() {
     let kind = Kind::new("", "v1", "Secret");
     let json = br#"{"metadata":{"name":"s","labels":{"app":"web"},"annotations":{"last-applied":"{\"data\":{\"key\":\"aHVudGVyMg==\"}}"}},
         "data":{"key":"aHVudGVyMg=="},"stringData":{"other":"hunter2"},"type":"Opaque"}"#;
@@ -75,8 +73,7 @@ async fn a_dump_never_shows_what_is_secret() {
     script.played().await;
     let text = secrets.dump().bodies(kind).to_string();
     assert!(!text.contains("aHVudGVyMg") && !text.contains("hunter2"), "{text}");
-    for shown in
-        ["key: <12 bytes>", "other: <7 bytes>", "type: Opaque", "app: web", "    it cannot be read\n"]
+    for shown in ["key: <12 bytes>", "other: <7 bytes>", "type: Opaque", "app: web", "    failed to decode\n"]
     {
         assert!(text.contains(shown), "{shown} in {text}");
     }

@@ -1,4 +1,4 @@
-//! What the informers of a factory have in common, how they begin and how they end.
+//! Factories: defaults, start, readiness and exits.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{Filter, Handler, Resync, Subscription, SubscriptionOptions};
-use watchkeeper_cache::reflector::{Failure, Next, Observer, WhenGone, Why};
+use watchkeeper_cache::reflector::{ExitReason, Failure, Next, Observer, OnGone};
 use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_core::{Collection, GroupResource, ListWatch, ResourceVersion, Status};
@@ -25,7 +25,7 @@ fn nodes() -> Collection {
     Collection::NODES
 }
 
-/// Gives the same script for every collection, and notes which were asked for.
+/// Returns the same script for every collection, and records the requested collections.
 fn noting(
     script: &Script,
     asked: &Arc<Mutex<Vec<String>>>,
@@ -39,7 +39,7 @@ fn noting(
 }
 
 #[tokio::test]
-async fn what_a_collection_does_not_say_is_as_the_factory_has_it() {
+async fn a_collection_takes_unset_options_from_the_factory() {
     let asked = Arc::default();
     let factory = InformerFactory::builder(noting(&Script::new(), &asked))
         .namespaces(["shop", "bank"])
@@ -67,7 +67,7 @@ async fn what_a_collection_does_not_say_is_as_the_factory_has_it() {
 }
 
 #[tokio::test]
-async fn what_is_selected_by_default_holds_for_lists_and_for_watches() {
+async fn default_selectors_apply_to_lists_and_watches() {
     let world = World::start().await;
     let elsewhere = world.cluster.fresh_namespace().await.unwrap();
     world.create("a", "web").await;
@@ -78,7 +78,7 @@ async fn what_is_selected_by_default_holds_for_lists_and_for_watches() {
         .build();
     let maps = factory.informer(&config_maps());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let names = || -> Vec<String> {
         maps.store().snapshot().iter().map(|map| map.head.key().name().to_owned()).collect()
     };
@@ -107,7 +107,7 @@ async fn looked_again(subscription: &mut Subscription) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_nothing_looks_again_as_the_factory_has_it_for_the_resource_or_for_all() {
+async fn the_resync_period_defaults_to_that_of_the_resource_then_of_the_factory() {
     let there = Watch::new().added(object("x/a", 1)).initial_events_end(2).stalls();
     let sources = |script: Script| move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>;
     let with = |resync| SubscriptionOptions { resync, ..SubscriptionOptions::default() };
@@ -124,7 +124,7 @@ async fn who_says_nothing_looks_again_as_the_factory_has_it_for_the_resource_or_
     let mut zero = maps.subscribe(with(Resync::Every(Duration::ZERO)));
     let mut read = maps.reader::<Value>(Keep::Encoded).subscribe(with(Resync::Default));
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let counts = tokio::join!(
         looked_again(&mut default),
         looked_again(&mut own),
@@ -137,55 +137,55 @@ async fn who_says_nothing_looks_again_as_the_factory_has_it_for_the_resource_or_
     let factory = build(Watch::new().added(object("n1", 1)).initial_events_end(2).stalls()).build();
     let mut nodes = factory.informer(&nodes()).subscribe(with(Resync::Default));
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert_eq!(looked_again(&mut nodes).await, 0);
 }
 
 #[tokio::test]
-async fn an_informer_whose_resource_is_gone_ends_and_the_next_who_asks_gets_a_new_one() {
+async fn an_informer_of_a_removed_resource_exits_and_is_created_anew_on_request() {
     let world = World::start().await;
     world.create("a", "web").await;
     let factory = InformerFactory::new(world.client.clone());
-    let mut endings = factory.endings();
+    let mut exits = factory.exits();
     let maps = factory.informer(&config_maps());
     let others = factory.informer(&Collection::SECRETS);
     let mut changes = maps.subscribe(SubscriptionOptions::default());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let kept = maps.store().snapshot().len();
 
     let faults = world.cluster.faults();
     let gone =
         [Verb::List, Verb::Watch].map(|verb| faults.add(Fault::on(verb).resource("configmaps").answer(404)));
     faults.end_watches(&Requests::any());
-    let ending = tokio::time::timeout(PATIENCE, endings.next()).await.unwrap().unwrap();
-    assert_eq!(ending.collection, config_maps());
-    assert!(matches!(&ending.why, Why::Gone(status) if status.is_not_found()), "{}", ending.why);
-    assert_eq!(maps.ended().await, ending.why);
+    let exit = tokio::time::timeout(PATIENCE, exits.next()).await.unwrap().unwrap();
+    assert_eq!(exit.collection, config_maps());
+    assert!(matches!(&exit.reason, ExitReason::Gone(status) if status.is_not_found()), "{}", exit.reason);
+    assert_eq!(maps.exited().await, exit.reason);
     while changes.next().await.is_some() {}
-    assert!(kept > 0 && maps.store().snapshot().len() == kept, "it stays readable");
+    assert!(kept > 0 && maps.store().snapshot().len() == kept, "the store stays readable");
     let requests = gone[0].hits() + gone[1].hits();
     assert!(requests <= 5, "{requests}");
 
     let again = factory.informer(&config_maps());
-    assert!(!again.is_started() && !again.is_synced());
+    assert!(!again.is_started() && !again.is_ready());
     for rule in gone {
         rule.remove();
     }
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert_eq!(again.store().snapshot().len(), kept);
     let created = world.create("b", "web").await;
     tokio::time::timeout(PATIENCE, again.store().wait_for(&created.resource_version().into())).await.unwrap();
-    assert!(others.is_synced() && factory.collections().len() == 2);
+    assert!(others.is_ready() && factory.collections().len() == 2);
 
     factory.stop().await;
-    assert_eq!(endings.next().await, None, "nothing else ended by itself");
+    assert_eq!(exits.next().await, None, "no other informer exited");
     world.cluster.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_factory_can_be_told_to_wait_for_a_resource_that_is_gone() {
+async fn a_factory_can_be_configured_to_retry_a_removed_resource() {
     let widgets = GroupResource { group: "example.com".into(), resource: "widgets".into() };
     let gone = || Status::not_found(&widgets, "");
     let there = |version| Watch::new().added(object("x/a", version)).initial_events_end(version);
@@ -199,16 +199,16 @@ async fn a_factory_can_be_told_to_wait_for_a_resource_that_is_gone() {
         move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>
     };
     let factory =
-        InformerFactory::configured(sources, |_, reflector| reflector.when_gone(WhenGone::KeepTrying));
-    let mut endings = factory.endings();
+        InformerFactory::builder(sources).configure(|_, reflector| reflector.on_gone(OnGone::Retry)).build();
+    let mut exits = factory.exits();
     let pods = factory.informer(&pods());
     factory.start();
     pods.store().wait_for(&9.into()).await;
     factory.stop().await;
-    assert_eq!(endings.next().await, None);
+    assert_eq!(exits.next().await, None);
 }
 
-/// Panics when it hears of a failure.
+/// Panics on a failure.
 struct Nervous;
 
 impl Observer for Nervous {
@@ -218,24 +218,25 @@ impl Observer for Nervous {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_informer_that_panics_ends_and_holds_up_nobody() {
+async fn a_panicking_informer_exits_and_blocks_nobody() {
     let no = || Status::forbidden(None, "", "no");
     let sources = move |_: &Collection| {
         Box::new(Script::new().watch_fails(no()).list_fails(no())) as Box<dyn ListWatch>
     };
-    let factory = InformerFactory::configured(sources, |_, reflector| reflector.observer(Nervous));
-    let mut endings = factory.endings();
+    let factory =
+        InformerFactory::builder(sources).configure(|_, reflector| reflector.observer(Nervous)).build();
+    let mut exits = factory.exits();
     let pods_informer = factory.informer(&pods());
     factory.start();
-    assert_eq!(pods_informer.ended().await, Why::Panicked);
-    assert!(!pods_informer.synced().await);
-    let ending = endings.next().await.unwrap();
-    assert_eq!((ending.collection, ending.why), (pods(), Why::Panicked));
+    assert_eq!(pods_informer.exited().await, ExitReason::Panicked);
+    assert!(!pods_informer.wait_until_ready().await);
+    let exit = exits.next().await.unwrap();
+    assert_eq!((exit.collection, exit.reason), (pods(), ExitReason::Panicked));
     factory.stop().await;
 }
 
 #[tokio::test]
-async fn when_a_factory_has_stopped_no_task_is_left_and_none_can_be_started() {
+async fn a_stopped_factory_has_no_tasks_and_starts_none() {
     let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let before = tasks();
     let sources = |_: &Collection| {
@@ -252,11 +253,11 @@ async fn when_a_factory_has_stopped_no_task_is_left_and_none_can_be_started() {
     let late = factory.informer(&nodes());
     factory.start();
     factory.start();
-    assert_eq!(tasks() - before, 11, "one for each informer however often it was started, and the handlers");
-    factory.synced(PATIENCE).await.unwrap();
+    assert_eq!(tasks() - before, 11, "one for each informer and each handler");
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     factory.stop_informer(&nodes()).await;
-    assert_eq!(tasks() - before, 10, "one informer can be stopped alone");
-    assert_eq!(late.ended().await, Why::Stopped);
+    assert_eq!(tasks() - before, 10, "a single informer can be stopped");
+    assert_eq!(late.exited().await, ExitReason::Stopped);
 
     factory.stop().await;
     for handler in handlers {
@@ -267,34 +268,34 @@ async fn when_a_factory_has_stopped_no_task_is_left_and_none_can_be_started() {
     late.start();
     let never = factory.informer(&pods());
     never.start();
-    assert_eq!((tasks(), never.ended().await), (before, Why::Stopped));
-    assert_eq!(factory.endings().next().await, None);
+    assert_eq!((tasks(), never.exited().await), (before, ExitReason::Stopped));
+    assert_eq!(factory.exits().next().await, None);
     factory.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_informers_that_were_not_started_is_an_error_that_says_so() {
+async fn waiting_for_an_informer_that_was_not_started_is_an_error() {
     let there = Watch::new().added(object("x/a", 1)).initial_events_end(2).stalls();
     let script = Script::new().then(there);
     let factory = InformerFactory::new(move |_: &Collection| Box::new(script.clone()) as Box<dyn ListWatch>);
     factory.start();
     assert_eq!(
-        factory.synced(PATIENCE).await.unwrap_err().to_string(),
+        factory.wait_until_ready(PATIENCE).await.unwrap_err().to_string(),
         "the factory has no informers: request a lister, a handler or an informer before start"
     );
     factory.informer(&pods());
-    assert!(factory.unsynced().is_empty(), "it was not started");
+    assert!(factory.unready().is_empty(), "not started");
     assert_eq!(
-        factory.synced(Duration::from_secs(30)).await.unwrap_err().to_string(),
-        "not synced after 30s: pods.v1: not started; call start again after requesting it"
+        factory.wait_until_ready(Duration::from_secs(30)).await.unwrap_err().to_string(),
+        "informers not ready after 30s: pods.v1: not started; call start again after requesting it"
     );
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     factory.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_not_synced_says_what_the_server_answers() {
+async fn an_informer_that_is_not_ready_reports_the_error_of_the_server() {
     let refused = || Status::unauthorized("Unauthorized");
     let sources = move |collection: &Collection| match collection.resource() {
         "pods" => {
@@ -306,19 +307,19 @@ async fn who_is_not_synced_says_what_the_server_answers() {
     let factory = InformerFactory::new(sources);
     let (pods_informer, _) = (factory.informer(&pods()), factory.informer(&nodes()));
     factory.start();
-    let error = factory.synced(Duration::from_secs(30)).await.unwrap_err();
+    let error = factory.wait_until_ready(Duration::from_secs(30)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "not synced after 30s: nodes.v1: the server has not answered completely; \
+        "informers not ready after 30s: nodes.v1: waiting for the server's response; \
          pods.v1: list failed: list rejected by the server: Unauthorized (401)"
     );
     assert_eq!(error.source().unwrap().to_string(), "list failed");
-    assert_eq!(pods_informer.last_failure().unwrap().status().unwrap().code, 401);
+    assert_eq!(pods_informer.progress().borrow().failure.as_ref().unwrap().status().unwrap().code, 401);
     factory.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn readers_subscriptions_and_handlers_outlive_the_factory_that_made_their_informer() {
+async fn readers_subscriptions_and_handlers_outlive_the_factory() {
     let script = Script::new().then(
         Watch::new()
             .added(object("x/a", 1))
@@ -327,13 +328,13 @@ async fn readers_subscriptions_and_handlers_outlive_the_factory_that_made_their_
             .added(object("x/b", 3))
             .stalls(),
     );
-    let heard = Arc::new(Mutex::new(0));
+    let received = Arc::new(Mutex::new(0));
     let (reader, mut subscription) = {
         let source = script.clone();
         let factory =
             InformerFactory::new(move |_: &Collection| Box::new(source.clone()) as Box<dyn ListWatch>);
         let informer = factory.informer(&pods());
-        let count = heard.clone();
+        let count = received.clone();
         Handler::start(informer.subscribe(SubscriptionOptions::default()), move |_| *count.lock() += 1);
         factory.start();
         (informer.reader::<Value>(Keep::Encoded), informer.subscribe(SubscriptionOptions::default()))
@@ -342,20 +343,20 @@ async fn readers_subscriptions_and_handlers_outlive_the_factory_that_made_their_
         assert_eq!(subscription.next().await.unwrap().newest().head.key().name(), name);
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!((reader.store().snapshot().len(), *heard.lock(), script.open()), (2, 2, 1));
+    assert_eq!((reader.store().snapshot().len(), *received.lock(), script.open()), (2, 2, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_informer_ends_with_the_last_who_reads_it() {
+async fn an_informer_ends_with_its_last_reader_or_subscription() {
     let script = Script::new().then(Watch::new().initial_events_end(2).stalls());
     let source = script.clone();
     let factory = InformerFactory::new(move |_: &Collection| Box::new(source.clone()) as Box<dyn ListWatch>);
     let informer = factory.informer(&pods());
     let handler = Handler::start(informer.subscribe(SubscriptionOptions::default()), drop);
-    let events = informer.every_event(Filter::default(), 1);
+    let events = informer.raw_events(Filter::default(), 1);
     let store = informer.store().clone();
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     drop((factory, informer));
     handler.stop().await;
     drop(store);
@@ -368,7 +369,7 @@ async fn an_informer_ends_with_the_last_who_reads_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_informer_can_be_waited_for_alone() {
+async fn a_single_informer_can_be_waited_for() {
     let sources = |collection: &Collection| {
         let watch = Watch::new().added(object("x/a", 1));
         let watch = match collection.resource() {
@@ -380,12 +381,12 @@ async fn one_informer_can_be_waited_for_alone() {
     let factory = InformerFactory::new(sources);
     let (pods_informer, nodes_informer) = (factory.informer(&pods()), factory.informer(&nodes()));
     factory.start();
-    assert!(pods_informer.synced().await);
-    let unsynced: Vec<_> = factory.unsynced().into_iter().map(|it| it.collection).collect();
-    assert_eq!(unsynced, [nodes()]);
-    assert_eq!(factory.synced(PATIENCE).await.unwrap_err().collections(), [&nodes()]);
+    assert!(pods_informer.wait_until_ready().await);
+    let unready: Vec<_> = factory.unready().into_iter().map(|it| it.collection).collect();
+    assert_eq!(unready, [nodes()]);
+    assert_eq!(factory.wait_until_ready(PATIENCE).await.unwrap_err().collections(), [&nodes()]);
     let waiting = nodes_informer.clone();
-    let waiting = tokio::spawn(async move { waiting.synced().await });
+    let waiting = tokio::spawn(async move { waiting.wait_until_ready().await });
     factory.stop().await;
-    assert!(!waiting.await.unwrap(), "it will not be");
+    assert!(!waiting.await.unwrap(), "it exited before it was ready");
 }

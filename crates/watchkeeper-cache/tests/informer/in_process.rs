@@ -1,4 +1,4 @@
-//! Informers that have the embedded server in their own process, beside those that ask it over the wire.
+//! Informers of the embedded server in the same process, compared with informers over the network.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use watchkeeper_core::{Collection, LabelSelector, ResourceVersion};
 
 use crate::{PATIENCE, World, config_maps};
 
-/// What an informer has, by key, without what the client cuts out on the way.
+/// Returns the objects of an informer by key, without the fields that the client prunes.
 fn held(informer: &Informer) -> BTreeMap<String, Value> {
     let listed = informer.reader::<Value>(Keep::Encoded).list(&LabelSelector::default());
     let objects = listed.items().unwrap().into_iter().map(|object| {
@@ -23,7 +23,7 @@ fn held(informer: &Informer) -> BTreeMap<String, Value> {
     objects.collect()
 }
 
-/// Waits until an informer has an object of a version.
+/// Waits until an informer has an object with this version.
 async fn has(informer: &Informer, version: &ResourceVersion) {
     let mut changes = informer.subscribe(SubscriptionOptions::default());
     while let Some(change) = changes.next().await {
@@ -34,7 +34,7 @@ async fn has(informer: &Informer, version: &ResourceVersion) {
 }
 
 #[tokio::test]
-async fn an_informer_in_the_process_of_the_server_has_what_one_over_the_wire_has() {
+async fn an_in_process_informer_equals_one_over_the_network() {
     let world = World::start().await;
     let (here, there) =
         (world.cluster.namespace().to_owned(), world.cluster.fresh_namespace().await.unwrap());
@@ -64,7 +64,7 @@ async fn an_informer_in_the_process_of_the_server_has_what_one_over_the_wire_has
         collections.each_ref().map(|collection| (near.informer(collection), far.informer(collection)));
     for factory in [&near, &far] {
         factory.start();
-        factory.synced(PATIENCE).await.unwrap();
+        factory.wait_until_ready(PATIENCE).await.unwrap();
     }
     world.change("a", &json!({"x": "1"})).await;
     world.maps().delete("b", &Default::default()).await.unwrap();
@@ -79,20 +79,23 @@ async fn an_informer_in_the_process_of_the_server_has_what_one_over_the_wire_has
         assert_eq!(held(near), held(far), "{collection}");
         assert!(!held(near).is_empty(), "{collection}");
     }
-    assert_eq!(held(&pairs[7].0).values().next().unwrap()["note"], "it is so", "as this version has it");
+    assert_eq!(held(&pairs[7].0).values().next().unwrap()["note"], "it is so", "converted to this version");
     near.stop().await;
     far.stop().await;
     world.cluster.stop().await;
 }
 
 #[tokio::test]
-async fn a_resource_that_the_server_has_not_is_not_found_in_its_process_either() {
+async fn an_unknown_resource_is_not_found_in_process_either() {
     let world = World::start().await;
     let factory = InformerFactory::new(world.cluster.server().sources());
     let widgets = Collection::new("example.com", "v1", "widgets", "Widget");
     factory.informer(&widgets);
     factory.start();
-    assert_eq!(factory.synced(Duration::from_millis(200)).await.unwrap_err().collections(), [&widgets]);
+    assert_eq!(
+        factory.wait_until_ready(Duration::from_millis(200)).await.unwrap_err().collections(),
+        [&widgets]
+    );
     factory.stop().await;
     world.cluster.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What of an object comes into a store: from the wire in both encodings, and from sources of this process.
+//! Field pruning: over the network in both encodings, and for in-process sources.
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn paths<const N: usize>(texts: [&str; N]) -> [FieldPath; N] {
     texts.map(|text| text.parse().unwrap())
 }
 
-/// A map with two data, owned by somebody who has applied it: so it has managedFields.
+/// Applies a map with two data fields, so that it has managedFields.
 async fn apply(world: &World, name: &str, extra: &str) {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"app": "web"}},
         "data": {"a": "1", "b": extra}, "immutable": false});
@@ -23,8 +23,8 @@ async fn apply(world: &World, name: &str, extra: &str) {
     world.maps().apply(&map, &options).await.unwrap();
 }
 
-/// What an informer keeps of the maps of the tests once it has the last: their encoding, and their JSON with no
-/// more metadata than name, labels and whether there are managedFields.
+/// Waits for the map `last`, and returns the encoding and JSON of all test maps in an informer, with the metadata reduced
+/// to name, labels and whether there are managedFields.
 async fn taken_in(world: &World, maps: &Informer, last: &str) -> Vec<(Encoding, Value)> {
     let reach = async {
         while !kept(maps.store()).values().any(|map| map["metadata"]["name"] == last) {
@@ -47,7 +47,7 @@ async fn taken_in(world: &World, maps: &Informer, last: &str) -> Vec<(Encoding, 
 }
 
 #[tokio::test]
-async fn an_intake_drops_or_keeps_fields_of_lists_and_events_in_both_encodings() {
+async fn an_intake_prunes_fields_of_lists_and_events_in_both_encodings() {
     let world = World::start().await;
     let table = [
         (Intake::default(), (false, json!({"data": {"a": "1", "b": "2"}, "immutable": false}))),
@@ -75,7 +75,7 @@ async fn an_intake_drops_or_keeps_fields_of_lists_and_events_in_both_encodings()
             let factory = InformerFactory::new(sources);
             let maps = factory.informer(&config_maps());
             factory.start();
-            factory.synced(PATIENCE).await.unwrap();
+            factory.wait_until_ready(PATIENCE).await.unwrap();
             informers.push((factory, maps));
         }
         apply(&world, &next, "2").await;
@@ -91,17 +91,17 @@ async fn an_intake_drops_or_keeps_fields_of_lists_and_events_in_both_encodings()
 }
 
 #[tokio::test]
-async fn a_source_without_an_intake_is_cut_by_a_transform() {
+async fn a_transform_prunes_fields_of_a_source_without_an_intake() {
     let world = World::start().await;
     apply(&world, "listed", "2").await;
     let kind = Kind::new("", "v1", "ConfigMap");
     let cut = Intake::dropping(paths(["data.b"])).cut;
     let in_process = world.cluster.server().source("", "v1", "configmaps", None).unwrap();
-    let maps = Informer::configured(kind.clone(), in_process, |reflector| {
-        reflector.transform(transform::cut(&kind, cut.clone()).unwrap())
-    });
+    let maps = Informer::builder(kind.clone(), in_process)
+        .configure(|reflector| reflector.transform(transform::cut(&kind, cut.clone()).unwrap()))
+        .build();
     maps.start();
-    assert!(maps.synced().await);
+    assert!(maps.wait_until_ready().await);
     apply(&world, "watched", "2").await;
     for (_, map) in taken_in(&world, &maps, "watched").await {
         assert_eq!((&map["metadata"][2], &map["data"]), (&json!(false), &json!({"a": "1"})));
@@ -110,7 +110,7 @@ async fn a_source_without_an_intake_is_cut_by_a_transform() {
     world.cluster.stop().await;
 }
 
-/// One object, listed by a closure, that nothing happens to.
+/// A source with one object that never changes.
 fn one_widget() -> impl ListWatch + 'static {
     from_closures(
         |_| async {
@@ -124,21 +124,22 @@ fn one_widget() -> impl ListWatch + 'static {
 }
 
 #[tokio::test]
-async fn a_view_is_changed_and_kept_as_json_for_readers_and_handlers() {
+async fn a_view_transform_is_stored_as_json_for_readers_and_handlers() {
     let kind = Kind::new("example.com", "v1", "Widget");
     let doubled = transform::view(kind.clone(), |widget: &mut Value| {
         let size = widget["spec"]["size"].as_i64().ok_or("it has no size")?;
         widget["spec"] = json!({"size": 2 * size});
         Ok(())
     });
-    let widgets = Informer::configured(kind, one_widget(), |reflector| reflector.transform(doubled));
+    let widgets =
+        Informer::builder(kind, one_widget()).configure(|reflector| reflector.transform(doubled)).build();
     let mut changes = widgets.subscribe(Default::default());
     widgets.start();
-    let heard = changes.next().await.unwrap();
-    assert_eq!(&*heard.newest().encoded.body, br#"{"metadata":{"name":"w"},"spec":{"size":6}}"#);
+    let received = changes.next().await.unwrap();
+    assert_eq!(&*received.newest().encoded.body, br#"{"metadata":{"name":"w"},"spec":{"size":6}}"#);
     assert_eq!(
         widgets.store().snapshot().select(&"app=web".parse().unwrap(), None),
-        [heard.newest().clone()]
+        [received.newest().clone()]
     );
     widgets.stop().await;
 }

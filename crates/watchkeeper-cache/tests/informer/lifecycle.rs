@@ -1,10 +1,10 @@
-//! Informers from their beginning to their end, and what they ask a server for.
+//! The lifecycle of informers, and the requests they send.
 
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use watchkeeper_cache::handler::{Handler, SubscriptionOptions};
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_cache::{Informer, InformerFactory};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_testkit::{Fault, Verb};
@@ -22,19 +22,19 @@ fn one_object() -> Script {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stopped_informer_can_be_read_and_subscribed_to_and_never_starts_again() {
+async fn a_stopped_informer_stays_readable_and_cannot_be_started() {
     let script = one_object();
     let maps = informer(&script);
-    assert!(!maps.is_started() && !maps.is_synced());
+    assert!(!maps.is_started() && !maps.is_ready());
     maps.start();
     maps.start();
     script.played().await;
-    assert!(maps.is_started() && maps.synced().await);
+    assert!(maps.is_started() && maps.wait_until_ready().await);
     maps.stop().await;
     maps.stop().await;
-    assert_eq!(maps.ended().await, Why::Stopped);
+    assert_eq!(maps.exited().await, ExitReason::Stopped);
     maps.start();
-    assert!(maps.is_started() && maps.is_synced());
+    assert!(maps.is_started() && maps.is_ready());
     let mut late = maps.subscribe(SubscriptionOptions::default());
     assert_eq!(late.next().await.unwrap().newest().head.key().name(), "a");
     assert_eq!(late.next().await, None);
@@ -43,12 +43,12 @@ async fn a_stopped_informer_can_be_read_and_subscribed_to_and_never_starts_again
     let never = informer(&script);
     never.stop().await;
     never.start();
-    assert!(!never.synced().await, "it does not start after a stop");
+    assert!(!never.wait_until_ready().await, "does not start after stop");
     assert_eq!(script.requests().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_left_of_an_informer_that_is_stopped_or_dropped_with_handlers_or_without() {
+async fn a_stopped_or_dropped_informer_leaves_no_task() {
     for with_handler in [false, true] {
         for is_dropped in [false, true] {
             let script = one_object();
@@ -64,7 +64,7 @@ async fn nothing_is_left_of_an_informer_that_is_stopped_or_dropped_with_handlers
                 (true, handler) => {
                     drop(maps);
                     if let Some(handler) = handler {
-                        assert_eq!(script.open(), 1, "its handler keeps it");
+                        assert_eq!(script.open(), 1, "kept running by its handler");
                         handler.stop().await;
                     }
                     while script.open() > 0 {
@@ -79,13 +79,13 @@ async fn nothing_is_left_of_an_informer_that_is_stopped_or_dropped_with_handlers
                 }
             }
             assert_eq!((script.open(), *calls.lock()), (0, i32::from(with_handler)));
-            assert_eq!(Arc::strong_count(&calls), 1, "no task is left");
+            assert_eq!(Arc::strong_count(&calls), 1, "no task is running");
         }
     }
 }
 
 #[tokio::test]
-async fn over_the_wire_one_watch_brings_the_state_and_the_changes_as_the_selectors_say() {
+async fn one_watch_delivers_the_initial_state_and_changes_with_selectors() {
     let world = World::start().await;
     world.create("a", "web").await;
     world.create("b", "db").await;
@@ -98,7 +98,7 @@ async fn over_the_wire_one_watch_brings_the_state_and_the_changes_as_the_selecto
             .fields(&"metadata.name!=hidden".parse().unwrap()),
     );
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     world.create("c", "db").await;
     world.create("hidden", "web").await;
     let last = world.create("d", "web").await;

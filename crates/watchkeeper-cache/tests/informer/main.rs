@@ -1,4 +1,4 @@
-//! Informers over a real server of this process, by way of the client.
+//! Informers of the embedded server, through the client.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod dump;
@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use watchkeeper_cache::handler::{Handler, SubscriptionOptions};
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{InformerFactory, Keep, Notification, Store};
 use watchkeeper_client::dynamic::{DynamicApi, DynamicObject};
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
@@ -58,7 +58,7 @@ impl World {
         self.maps().patch(name, PatchKind::Merge, &json!({"data": data}), &Default::default()).await.unwrap()
     }
 
-    /// What the server has, by key.
+    /// Returns the objects of the server by key.
     async fn served(&self) -> BTreeMap<String, Value> {
         let all = self.client.dynamic(&"v1".parse().unwrap(), "configmaps");
         let list = all.list(&Default::default()).await.unwrap();
@@ -73,7 +73,7 @@ fn config_maps() -> Collection {
     Collection::CONFIG_MAPS
 }
 
-/// What a store has, by key.
+/// Returns the objects of a store by key.
 fn kept(store: &Store) -> BTreeMap<String, Value> {
     let kind = Kind::new("", "v1", "ConfigMap");
     let now = store.snapshot();
@@ -91,7 +91,7 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     let before = world.create("a", "web").await;
     let factory = InformerFactory::new(world.client.clone());
     let maps = factory.informer(&config_maps());
-    let by_name = ByField::new(Kind::new("", "v1", "ConfigMap"), "data.name".parse().unwrap());
+    let by_name = by_field(Kind::new("", "v1", "ConfigMap"), "data.name".parse().unwrap());
     maps.add_index("name", by_name).unwrap();
     let names = Arc::new(Mutex::new(Vec::new()));
     let mut handler = Handler::start(maps.subscribe(SubscriptionOptions::default()), {
@@ -101,16 +101,16 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     let again = factory.informer(&config_maps());
     factory.start();
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert!(handler.caught_up().await);
     assert!(names.lock().contains(&"a".to_owned()));
-    assert!(again.is_synced() && again.store().snapshot().version() == maps.store().snapshot().version());
+    assert!(again.is_ready() && again.store().snapshot().version() == maps.store().snapshot().version());
 
     let reader = again.reader::<View>(Keep::Encoded).namespace(world.cluster.namespace());
     let mut changes = reader.changes(SubscriptionOptions::default());
     assert!(matches!(changes.next().await, Some(Notification::Added { initial: true, .. })));
     let changed = world.change("a", &json!({"x": "1"})).await;
-    let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("it has changed") };
+    let Some(Notification::Updated { old, new }) = changes.next().await else { panic!("not updated") };
     assert_eq!((old.data.get("x"), new.data.get("x")), (None, Some(&"1".to_owned())));
     assert_ne!(before.resource_version(), changed.resource_version());
     world.create("b", "db").await;
@@ -120,7 +120,7 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     world.maps().delete("a", &Default::default()).await.unwrap();
     loop {
         match changes.next().await.unwrap() {
-            Notification::Deleted { last } => {
+            Notification::Deleted { last: Some(last), .. } => {
                 assert_eq!(last.data.get("x"), Some(&"1".to_owned()));
                 break;
             }
@@ -133,14 +133,14 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     factory.stop().await;
     assert!(changes.next().await.is_none());
     handler.finished().await;
-    assert_eq!(maps.store().snapshot().len(), world.served().await.len(), "it stays readable");
+    assert_eq!(maps.store().snapshot().len(), world.served().await.len(), "the store stays readable");
     factory.start();
     drop((maps, again, reader, changes));
     world.cluster.stop().await;
 }
 
 #[tokio::test]
-async fn a_collection_can_be_narrow_and_informers_of_it_are_their_own() {
+async fn collections_with_selectors_have_their_own_informers() {
     let world = World::start().await;
     for (name, app) in [("a", "web"), ("b", "db"), ("c", "web")] {
         world.create(name, app).await;
@@ -152,7 +152,7 @@ async fn a_collection_can_be_narrow_and_informers_of_it_are_their_own() {
     let one = factory.informer(&config_maps().fields(&"metadata.name=b".parse().unwrap()));
     let heads = factory.informer(&config_maps().namespace(namespace).metadata_only());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert_eq!(kept(everywhere.store()), world.served().await);
     let names = |store: &Store| -> Vec<String> {
         store.snapshot().iter().map(|map| map.head.key().name().to_owned()).collect()
@@ -168,14 +168,14 @@ async fn a_collection_can_be_narrow_and_informers_of_it_are_their_own() {
 
     factory.stop_informer(&config_maps()).await;
     let another = factory.informer(&config_maps());
-    assert!(!another.is_started() && everywhere.is_synced());
+    assert!(!another.is_started() && everywhere.is_ready());
     assert_eq!(factory.collections().len(), 4);
     factory.stop().await;
     world.cluster.stop().await;
 }
 
 #[tokio::test]
-async fn several_namespaces_are_one_informer() {
+async fn several_namespaces_share_one_informer() {
     let world = World::start().await;
     let namespaces = [
         world.cluster.namespace().to_owned(),
@@ -197,7 +197,7 @@ async fn several_namespaces_are_one_informer() {
     let reader = three.reader::<Value>(Keep::Encoded);
     let mut changes = reader.changes(SubscriptionOptions::default());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
 
     let expired =
         world.cluster.faults().add(Fault::on(Verb::Watch).namespace(&namespaces[1]).expire().times(1));
@@ -226,7 +226,7 @@ async fn several_namespaces_are_one_informer() {
                     );
                     seen.insert(key, (*new).clone());
                 }
-                Notification::Deleted { last: gone } | Notification::DeletedWhileAway { last_seen: gone } => {
+                Notification::Deleted { old: gone, .. } => {
                     let namespace = gone["metadata"]["namespace"].as_str().unwrap();
                     seen.remove(&format!("{namespace}/{}", gone["metadata"]["name"].as_str().unwrap()));
                 }
@@ -242,14 +242,14 @@ async fn several_namespaces_are_one_informer() {
 }
 
 #[tokio::test]
-async fn who_is_not_synced_in_time_is_named() {
+async fn informers_that_are_not_ready_in_time_are_named() {
     let world = World::start().await;
     let factory = InformerFactory::new(world.client.clone());
     factory.informer(&config_maps());
     factory.informer(&Collection::new("example.com", "v1", "widgets", "Widget").namespace("x"));
     factory.start();
-    let error = factory.synced(Duration::from_secs(2)).await.unwrap_err();
-    let expected = "not synced after 2s: widgets.v1.example.com in x: list failed: list rejected by the server: \
+    let error = factory.wait_until_ready(Duration::from_secs(2)).await.unwrap_err();
+    let expected = "informers not ready after 2s: widgets.v1.example.com in x: list failed: list rejected by the server: \
                     the server could not find the requested resource (get widgets.example.com) (404)";
     assert_eq!(error.to_string(), expected);
     assert_eq!(error.source().unwrap().to_string(), "list failed");
@@ -258,7 +258,7 @@ async fn who_is_not_synced_in_time_is_named() {
 }
 
 #[tokio::test]
-async fn whatever_breaks_the_copy_ends_equal_to_the_server() {
+async fn the_cache_converges_after_every_kind_of_fault() {
     let world = World::start().await;
     for number in 0..40 {
         world.create(&format!("m{number}"), "web").await;
@@ -278,7 +278,7 @@ async fn whatever_breaks_the_copy_ends_equal_to_the_server() {
         }
     });
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     for round in 0..4 {
         let cut = world.cluster.faults().add(Fault::on(Verb::Watch).resource("configmaps").cut().times(1));
         for number in 0..40 {
@@ -292,7 +292,7 @@ async fn whatever_breaks_the_copy_ends_equal_to_the_server() {
     tokio::time::timeout(PATIENCE, maps.store().wait_for(&last.resource_version().into())).await.unwrap();
     let served = world.served().await;
     assert_eq!(kept(maps.store()), served);
-    let heard = || -> BTreeMap<String, String> {
+    let received = || -> BTreeMap<String, String> {
         seen.lock().iter().map(|(key, version)| (key.to_string(), version.clone())).collect()
     };
     let versions: BTreeMap<String, String> = served
@@ -300,7 +300,7 @@ async fn whatever_breaks_the_copy_ends_equal_to_the_server() {
         .map(|(key, map)| (key.clone(), map["metadata"]["resourceVersion"].as_str().unwrap().to_owned()))
         .collect();
     tokio::time::timeout(PATIENCE, async {
-        while heard() != versions {
+        while received() != versions {
             tokio::task::yield_now().await;
         }
     })

@@ -1,4 +1,4 @@
-//! What is counted of an informer, on the page that is scraped.
+//! The metrics of informers.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use watchkeeper_metrics::Registry;
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_wire::Kind;
 
-/// The lines of a page that begin so, without that and without the name.
+/// Returns the lines of a metric family, without the family and the `name` label.
 fn lines(registry: &Registry, family: &str) -> Vec<String> {
     let page = registry.render();
     let own = page.lines().filter_map(|line| line.strip_prefix(family)?.strip_prefix('{'));
@@ -21,18 +21,20 @@ fn measured(script: &Script) -> (Registry, Informer) {
     let registry = Registry::new();
     let metrics = InformerMetrics::new(&registry).unwrap();
     let kind = Kind::new("", "v1", "ConfigMap");
-    let informer = Informer::configured(kind, script.clone(), |reflector| {
-        reflector.name("w").seed(1).transform(|object| match object.head.key().name() {
-            "bad" => Err("it is bad".into()),
-            _ => Ok(()),
+    let informer = Informer::builder(kind, script.clone())
+        .configure(|reflector| {
+            reflector.name("w").seed(1).transform(|object| match object.head.key().name() {
+                "bad" => Err("it is bad".into()),
+                _ => Ok(()),
+            })
         })
-    });
+        .build();
     informer.measure(&metrics);
     (registry, informer)
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_watches_relists_and_what_is_skipped_are_counted_by_informer_and_reason() {
+async fn lists_watches_relists_and_skipped_objects_are_counted() {
     let second = Duration::from_secs(1);
     let script = Script::new()
         .without_initial_events()
@@ -40,7 +42,7 @@ async fn lists_watches_relists_and_what_is_skipped_are_counted_by_informer_and_r
         .then(List::at(20).wait(2 * second).items([object("a", 10), object("b", 20), object("bad", 5)]))
         .then(Watch::new().wait(4 * second).modified(object("a", 30)).fails(Status::expired("too old")))
         .then(List::at(40).item(object("a", 30)))
-        .then(Watch::new()) // over at once
+        .then(Watch::new()) // ends at once
         .then(List::at(41))
         .then(Watch::new().wait(second).fails(WatchError::Malformed("no JSON".into())))
         .then(List::at(42).item(object("a", 42)))
@@ -57,7 +59,7 @@ async fn lists_watches_relists_and_what_is_skipped_are_counted_by_informer_and_r
     assert_eq!(value("reflector_list_duration_seconds_count"), ["} 4"]);
     assert_eq!(value("reflector_items_per_list_sum"), ["} 5"]);
     assert_eq!(value("reflector_watch_duration_seconds_sum"), ["} 5"]);
-    assert_eq!(value("reflector_items_per_watch_sum"), ["} 1"], "of watches that have ended");
+    assert_eq!(value("reflector_items_per_watch_sum"), ["} 1"], "counts only ended watches");
     assert_eq!(value("reflector_last_resource_version"), ["} 43"]);
     assert_eq!(value("informer_store_resource_version"), ["} 43"]);
     assert_eq!(
@@ -86,12 +88,12 @@ async fn lists_watches_relists_and_what_is_skipped_are_counted_by_informer_and_r
 
     informer.stop().await;
     drop(informer);
-    assert_eq!(value("informer_store_objects"), [""; 0], "who is gone is not on the page");
+    assert_eq!(value("informer_store_objects"), [""; 0], "a dropped informer is not reported");
     assert_eq!(value("reflector_lists_total"), ["} 5"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_shows_what_waits_for_it_for_how_long_and_what_it_has_lost() {
+async fn handler_metrics_report_pending_lag_coalesced_dropped_and_panics() {
     let script = Script::new().without_initial_events().then(List::at(1).item(object("a", 1))).then(
         Watch::new()
             .wait(Duration::from_secs(10))
@@ -104,12 +106,10 @@ async fn a_handler_shows_what_waits_for_it_for_how_long_and_what_it_has_lost() {
     let (registry, informer) = measured(&script);
     let named = |name: &str| SubscriptionOptions { name: name.to_owned(), ..SubscriptionOptions::default() };
     let mut slow = informer.subscribe(named("slow"));
-    let mut quick = Handler::start_reporting(
-        informer.subscribe(named("quick")),
-        |change| async move { assert_ne!(change.newest().head.key().name(), "b", "of all things") },
-        |_| (),
-    );
-    let mut every = informer.every_event(Filter::default(), 2);
+    let mut quick = Handler::start(informer.subscribe(named("quick")).on_panic(|_| ()), |change| {
+        assert_ne!(change.newest().head.key().name(), "b", "of all things");
+    });
+    let mut every = informer.raw_events(Filter::default(), 2);
     informer.start();
     assert!(quick.caught_up().await);
     slow.next().await.unwrap();
@@ -132,12 +132,12 @@ async fn a_handler_shows_what_waits_for_it_for_how_long_and_what_it_has_lost() {
     slow.next().await.unwrap();
     assert_eq!(value("informer_queued_items")[2], rows("", "", "1")[2]);
     drop(slow);
-    assert_eq!(value("informer_queued_items").len(), 2, "who has unsubscribed is not on the page");
+    assert_eq!(value("informer_queued_items").len(), 2, "a dropped subscription is not reported");
     informer.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_factory_has_all_its_informers_counted_whenever_they_are_made() {
+async fn factory_metrics_cover_existing_and_future_informers() {
     let registry = Registry::new();
     let factory = InformerFactory::new(|_: &Collection| {
         let script = Script::new().without_initial_events().then(List::at(7)).then(Watch::new().stalls());
@@ -147,10 +147,10 @@ async fn a_factory_has_all_its_informers_counted_whenever_they_are_made() {
     factory.measure(&InformerMetrics::new(&registry).unwrap());
     factory.informer(&Collection::NODES);
     factory.start();
-    factory.synced(Duration::from_secs(1)).await.unwrap();
+    factory.wait_until_ready(Duration::from_secs(1)).await.unwrap();
     let versions = lines(&registry, "informer_store_resource_version");
     assert_eq!(versions, ["name=\"nodes.v1\"} 7", "name=\"pods.v1\"} 7"]);
     assert_eq!(lines(&registry, "reflector_lists_total"), ["name=\"nodes.v1\"} 1", "name=\"pods.v1\"} 1"]);
-    assert!(InformerMetrics::new(&registry).is_err(), "one serves all");
+    assert!(InformerMetrics::new(&registry).is_err(), "already registered");
     factory.stop().await;
 }

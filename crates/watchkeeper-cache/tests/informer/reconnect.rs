@@ -1,4 +1,4 @@
-//! What an informer reports of its contact to the server, and how a caller makes it retry at once.
+//! Connection state of an informer, and immediate reconnects.
 
 use std::time::Duration;
 
@@ -34,27 +34,28 @@ fn watches(script: &Script) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_has_the_last_contact_and_the_error_of_the_last_request() {
+async fn progress_reports_the_last_contact_and_the_last_error() {
     let script = listed()
         .then(Watch::new().wait(Duration::from_secs(5)).bookmark(11))
         .watch_fails(refused())
         .then(Watch::new().stalls());
     let begun = Instant::now();
 
-    let (maps, failed) = started(&script, |progress| progress.error.is_some()).await;
-    assert_eq!(failed.error.as_deref(), Some("connection refused: nobody listens"));
+    let (maps, failed) = started(&script, |progress| progress.failure.is_some()).await;
+    let failure = failed.failure.unwrap().describe();
+    assert_eq!(failure, "watch failed: connection refused: nobody listens");
     assert_eq!(failed.last_contact, Some(begun + Duration::from_secs(5)), "the bookmark");
 
-    let again = wait(&maps, |progress| progress.error.is_none()).await;
+    let again = wait(&maps, |progress| progress.failure.is_none()).await;
     assert_eq!(again.last_contact, Some(Instant::now()));
     maps.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn reconnect_ends_a_wait_and_starts_the_delays_over() {
+async fn reconnect_ends_a_delay_and_resets_the_backoff() {
     let script = (0..7).fold(listed(), |script, _| script.watch_fails(refused()));
     let script = script.then(Watch::new().modified(object("a", 12)).stalls());
-    let (maps, _) = started(&script, |progress| progress.error.is_some()).await;
+    let (maps, _) = started(&script, |progress| progress.failure.is_some()).await;
     for failures in 1..7 {
         wait(&maps, |progress| progress.phase == Phase::Waiting).await;
         assert_eq!(watches(&script), failures);
@@ -73,7 +74,7 @@ async fn reconnect_ends_a_wait_and_starts_the_delays_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reconnect_replaces_a_request_that_never_ends() {
+async fn reconnect_replaces_a_hanging_request() {
     let listing = Script::new()
         .without_initial_events()
         .then(List::at(5).item(object("b", 5)).stalls())
@@ -95,16 +96,16 @@ async fn reconnect_replaces_a_request_that_never_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_fails_is_reported_until_one_succeeds() {
+async fn a_failed_list_is_reported_until_one_succeeds() {
     let script = Script::new()
         .without_initial_events()
         .list_fails(ListError::ConnectionRefused("nobody listens".into()))
         .then(List::at(10))
         .then(Watch::new().stalls());
-    let (maps, failed) = started(&script, |progress| progress.error.is_some()).await;
+    let (maps, failed) = started(&script, |progress| progress.failure.is_some()).await;
     assert_eq!(failed.last_contact, None);
     maps.reconnect();
     let listed = wait(&maps, |progress| progress.version == 10.into()).await;
-    assert_eq!(listed.error, None);
+    assert!(listed.failure.is_none());
     maps.stop().await;
 }

@@ -1,9 +1,9 @@
-//! What happens once a collection is not there any more.
+//! Collections that are removed from the server.
 
 use std::time::Duration;
 
 use watchkeeper_cache::Reflector;
-use watchkeeper_cache::reflector::{Phase, WhenGone, Why};
+use watchkeeper_cache::reflector::{ExitReason, OnGone, Phase};
 use watchkeeper_core::{GroupResource, Status};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 
@@ -13,7 +13,7 @@ fn not_found() -> Status {
     Status::not_found(&GroupResource { group: "example.com".into(), resource: "widgets".into() }, "")
 }
 
-/// A collection that is there, and then for three rounds is not.
+/// A collection that exists, and then is not found for three rounds.
 fn removed() -> Script {
     let there = Watch::new().added(object("a", 8)).initial_events_end(10).added(object("b", 11));
     let script = Script::new().then(there).watch_fails(not_found());
@@ -21,35 +21,35 @@ fn removed() -> Script {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_collection_that_is_gone_is_told_of_once_and_asked_for_until_it_is_there_again() {
+async fn a_removed_collection_is_reported_once_and_retried_until_it_is_back() {
     let script =
         removed().then(Watch::new().added(object("c", 31)).initial_events_end(31).fails(not_found()));
     let story = story(script.watch_fails(not_found()).list_fails(not_found())).await;
-    assert_eq!(story.heard.gone, 2, "each time once");
-    let lists = story.heard.failures.iter().filter(|it| it.starts_with("list")).count();
-    assert_eq!(lists, 0, "not a failure: {:?}", story.heard.failures);
-    assert_eq!(story.told, ["commit @10: a@8", "put b@11", "commit @31: c@31"], "the copy stays meanwhile");
+    assert_eq!(story.observed.gone, 2, "each time once");
+    let lists = story.observed.failures.iter().filter(|it| it.starts_with("list")).count();
+    assert_eq!(lists, 0, "not a failure: {:?}", story.observed.failures);
+    assert_eq!(story.writes, ["commit @10: a@8", "put b@11", "commit @31: c@31"], "the copy stays meanwhile");
     assert!(story.took > Duration::from_secs(5), "with delays: {:?}", story.took);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reflector_can_end_when_the_collection_is_gone() {
+async fn a_reflector_can_exit_when_the_collection_is_removed() {
     let script = removed();
-    let story = story_of(&script, |it| it.when_gone(WhenGone::End)).await;
-    assert_eq!(story.why, Why::Gone(Box::new(not_found())));
+    let story = story_of(&script, |it| it.on_gone(OnGone::Exit)).await;
+    assert_eq!(story.reason, ExitReason::Gone(Box::new(not_found())));
     assert_eq!(story.asked, ["stream", "watch rv=11", "stream rv=11", "list rv=11"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_collection_that_was_never_there_is_a_failure_each_time() {
+async fn a_collection_that_never_existed_is_a_failure_each_time() {
     let script = Script::new().without_initial_events().list_fails(not_found()).list_fails(not_found());
-    let story = story_of(&script, |it| it.when_gone(WhenGone::End)).await;
-    assert_eq!((story.heard.failures.len(), story.heard.gone), (2, 0));
-    assert_eq!(story.why, Why::Stopped);
+    let story = story_of(&script, |it| it.on_gone(OnGone::Exit)).await;
+    assert_eq!((story.observed.failures.len(), story.observed.gone), (2, 0));
+    assert_eq!(story.reason, ExitReason::Stopped);
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_says_that_the_collection_is_gone() {
+async fn progress_reports_a_removed_collection() {
     let script = Script::new()
         .without_initial_events()
         .then(List::at(10))

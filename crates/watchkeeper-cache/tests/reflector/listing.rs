@@ -1,4 +1,4 @@
-//! How the whole state is listed: which version, in which pages, and what happens if it is not to be had.
+//! Lists: versions, paging, and fallbacks.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn expires() -> Watch {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_list_is_of_any_version_and_a_relist_of_the_last_one_seen() {
+async fn the_first_list_is_at_any_version_and_a_relist_at_the_last_one_seen() {
     let story = story(
         script()
             .then(List::at(10).item(object("a", 7)))
@@ -36,23 +36,23 @@ async fn the_first_list_is_of_any_version_and_a_relist_of_the_last_one_seen() {
     )
     .await;
     assert_eq!(story.asked, ["list rv=0 limit=500", "watch rv=10", "list rv=12"]);
-    assert_eq!(story.told, ["commit @10: a@7", "put a@12"]);
+    assert_eq!(story.writes, ["commit @10: a@7", "put a@12"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_has_expired_is_followed_by_one_of_the_most_recent_state() {
+async fn an_expired_list_is_followed_by_one_of_the_most_recent_state() {
     let lists = [List::at(10).item(object("a", 7)), List::at(30).item(object("b", 30))];
     let [first, last] = lists;
     let story = story(script().then(first).then(expires()).list_fails(expired()).then(last)).await;
-    // The second and the third list are of one round: neither a delay nor a report is between them.
+    // The second and the third list belong to one round: no delay and no report in between.
     assert_eq!(story.asked, ["list rv=0 limit=500", "watch rv=10", "list rv=10", "list", "watch rv=30"]);
-    assert_eq!(story.told, ["commit @10: a@7", "commit @30: b@30"]);
-    assert_eq!((story.heard.failures.len(), story.heard.lists_begun), (0, 2));
+    assert_eq!(story.writes, ["commit @10: a@7", "commit @30: b@30"]);
+    assert_eq!((story.observed.failures.len(), story.observed.lists_begun), (0, 2));
     assert!(story.took < Duration::from_secs(2), "one delay, not two: {:?}", story.took);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_legacy_gone_is_expired_too() {
+async fn legacy_status_gone_counts_as_expired() {
     let story = story(
         script().then(List::at(10)).then(expires()).list_fails(Status::gone("compacted")).then(List::at(11)),
     )
@@ -61,7 +61,7 @@ async fn the_legacy_gone_is_expired_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_version_that_is_too_large_in_any_of_three_encodings_makes_the_list_most_recent() {
+async fn a_too_large_version_in_any_encoding_leads_to_a_most_recent_list() {
     let cause = Status::too_large_resource_version(&10.into(), &5.into(), Duration::from_secs(1));
     let mut by_cause_message = Status::timeout("wait", Duration::from_secs(1));
     by_cause_message.details = Some(Box::new(StatusDetails {
@@ -84,7 +84,7 @@ async fn a_version_that_is_too_large_in_any_of_three_encodings_makes_the_list_mo
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_the_most_recent_list_fails_too_that_is_reported_and_stays_the_next_choice() {
+async fn a_failed_most_recent_list_is_reported_and_repeated() {
     let story = story(
         script()
             .then(List::at(10))
@@ -102,14 +102,14 @@ async fn where_the_most_recent_list_fails_too_that_is_reported_and_stays_the_nex
         "list",
         "list limit=500", // the version is still unavailable
         "watch rv=20",
-        "list rv=20", // and a list that succeeded makes it available
+        "list rv=20", // a successful list makes it available again
     ];
     assert_eq!(story.asked, expected);
-    assert_eq!(story.heard.failures, ["list: list rejected by the server: Relist"]);
+    assert_eq!(story.observed.failures, ["list: list rejected by the server: Relist"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_explicit_page_size_is_of_all_pages_and_of_relists() {
+async fn an_explicit_page_size_applies_to_all_lists() {
     let script = script()
         .then(List::at(10).item(object("a", 1)).continues("p2"))
         .then(List::at(10).item(object("b", 2)))
@@ -119,12 +119,12 @@ async fn an_explicit_page_size_is_of_all_pages_and_of_relists() {
     let expected =
         ["list rv=0 limit=5", "list continue=p2 limit=5", "watch rv=10", "list rv=10 limit=5", "watch rv=20"];
     assert_eq!(story.asked, expected);
-    assert_eq!(story.told, ["commit @10: a@1 b@2", "commit @20: b@2"]);
+    assert_eq!(story.writes, ["commit @10: a@1 b@2", "commit @20: b@2"]);
 }
 
-/// As after a restart of a server whose memory begins later than the history of its store.
+/// As after the restart of a server whose watch cache is younger than its storage history.
 #[tokio::test(start_paused = true)]
-async fn where_a_list_of_a_version_leads_to_a_watch_that_expires_again_the_most_recent_state_is_listed() {
+async fn a_version_that_expires_twice_leads_to_a_most_recent_list() {
     let opens_and_expires = || script().then(List::at(10)).then(expires()).then(List::at(10)).then(expires());
     let is_refused =
         || script().then(List::at(10)).watch_fails(expired()).then(List::at(10)).watch_fails(expired());
@@ -134,7 +134,7 @@ async fn where_a_list_of_a_version_leads_to_a_watch_that_expires_again_the_most_
         let expected = [
             "list rv=0 limit=5",
             "watch rv=10",
-            "list rv=10 limit=5", // in pages: of exactly this version
+            "list rv=10 limit=5", // paged, so exactly at this version
             "watch rv=10",
             "list limit=5",
             "watch rv=20",
@@ -145,7 +145,7 @@ async fn where_a_list_of_a_version_leads_to_a_watch_that_expires_again_the_most_
 }
 
 #[tokio::test(start_paused = true)]
-async fn once_a_list_of_any_version_came_in_pages_relists_are_in_pages() {
+async fn relists_are_paged_once_the_first_list_was() {
     let story = story(
         script()
             .then(List::at(10).item(object("a", 1)).continues("p2"))
@@ -187,7 +187,7 @@ async fn pages_of_a_most_recent_list_do_not_make_relists_paged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_a_later_page_has_expired_the_same_version_is_listed_without_pages() {
+async fn an_expired_continue_token_leads_to_a_list_without_paging() {
     let script = script()
         .then(List::at(10).item(object("a", 1)))
         .then(expires())
@@ -197,12 +197,12 @@ async fn where_a_later_page_has_expired_the_same_version_is_listed_without_pages
     let story = story_of(&script, |it| it.page_size(five())).await;
     let expected = ["list rv=10 limit=5", "list continue=p2 limit=5", "list rv=10", "watch rv=15"];
     assert_eq!(story.asked[2..], expected);
-    assert_eq!(story.told, ["commit @10: a@1", "commit @15: b@12"]); // nothing is left of the first page
-    assert!(story.heard.failures.is_empty());
+    assert_eq!(story.writes, ["commit @10: a@1", "commit @15: b@12"]); // the first page was discarded
+    assert!(story.observed.failures.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_the_list_without_pages_has_expired_too_the_most_recent_one_is_in_pages_again() {
+async fn an_expired_unpaged_list_leads_to_a_paged_most_recent_one() {
     let story = story(
         script()
             .then(List::at(10).item(object("a", 1)).continues("p2"))
@@ -214,11 +214,11 @@ async fn where_the_list_without_pages_has_expired_too_the_most_recent_one_is_in_
     let expected =
         ["list rv=0 limit=500", "list continue=p2 limit=500", "list rv=0", "list limit=500", "watch rv=20"];
     assert_eq!(story.asked, expected);
-    assert_eq!(story.told, ["commit @20: b@12"]);
+    assert_eq!(story.writes, ["commit @20: b@12"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_can_be_empty_and_the_version_is_that_of_the_first() {
+async fn a_page_can_be_empty_and_the_first_page_sets_the_version() {
     let story = story(
         script()
             .then(List::at(10).item(object("a", 1)).continues("p2"))
@@ -226,12 +226,12 @@ async fn a_page_can_be_empty_and_the_version_is_that_of_the_first() {
             .then(List::at(12).item(object("c", 3))),
     )
     .await;
-    assert_eq!(story.told, ["commit @10: a@1 c@3"]);
+    assert_eq!(story.writes, ["commit @10: a@1 c@3"]);
     assert_eq!(story.asked.last().unwrap(), "watch rv=10");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_breaks_off_leaves_the_copy_as_it_was() {
+async fn an_interrupted_list_does_not_change_the_copy() {
     let broken = || List::at(20).item(object("new", 20));
     let story = story(
         script()
@@ -242,18 +242,18 @@ async fn a_list_that_breaks_off_leaves_the_copy_as_it_was() {
             .then(broken().fails(ListError::Malformed("a table".into()))),
     )
     .await;
-    assert_eq!(story.told, ["commit @10: a@1"]);
+    assert_eq!(story.writes, ["commit @10: a@1"]);
     let expected = [
         "list: list interrupted: Relist",
         "list: list interrupted: Relist",
         "list: invalid list response: Relist",
     ];
-    assert_eq!(story.heard.failures, expected);
+    assert_eq!(story.observed.failures, expected);
     assert_eq!(story.asked[2..], ["list rv=10"; 4]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_tells_how_many_items_have_come_of_how_many() {
+async fn progress_counts_received_and_expected_items() {
     let many = |from: u64| (from..from + 150).map(|number| object(&format!("o{number}"), 1));
     let script = script()
         .then(List::at(10).items(many(0)).remaining(150).continues("p2"))
@@ -270,7 +270,7 @@ async fn progress_tells_how_many_items_have_come_of_how_many() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_whose_pages_do_not_end_fails_and_is_tried_again_after_a_delay() {
+async fn an_endless_paged_list_fails_and_is_retried() {
     let page = |token: &str| List::at(10).item(object("a", 1)).continues(token);
     let script = script().then(page("p2")).then(page("p3")).then(page("p3")).then(List::at(20));
     let story = story(script).await;
@@ -278,20 +278,20 @@ async fn a_list_whose_pages_do_not_end_fails_and_is_tried_again_after_a_delay() 
         "list rv=0 limit=500",
         "list continue=p2 limit=500",
         "list continue=p3 limit=500",
-        "list rv=0 limit=500", // and not the third page once more
+        "list rv=0 limit=500", // not the third page again
         "watch rv=20",
     ];
     assert_eq!(story.asked, expected);
-    assert_eq!(story.heard.failures, ["list: invalid list response: Relist"]);
-    assert_eq!(story.told, ["commit @20: "], "nothing of it counts");
+    assert_eq!(story.observed.failures, ["list: invalid list response: Relist"]);
+    assert_eq!(story.writes, ["commit @20: "], "nothing of it counts");
     assert!(story.took >= Duration::from_millis(800));
 
-    // Pages without items, each with another token.
+    // Empty pages, each with a new token.
     let empty = (0..100).fold(Script::new().without_initial_events(), |script, page| {
         script.then(List::at(10).continues(&page.to_string()))
     });
     let story = story_of(&empty, |it| it).await;
     let failed = story.asked.iter().skip(1).position(|asked| asked.starts_with("list rv=0"));
     assert_eq!(failed, Some(19), "20 pages, and then from the beginning: {:?}", story.asked);
-    assert_eq!(story.heard.failures.len(), 5);
+    assert_eq!(story.observed.failures.len(), 5);
 }

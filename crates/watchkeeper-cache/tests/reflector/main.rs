@@ -1,4 +1,4 @@
-//! The reflector, as its source, its sink and its observer meet it: on a paused clock, with scripts.
+//! The reflector through its source, sink and observer: scripted, on a paused clock.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod gone;

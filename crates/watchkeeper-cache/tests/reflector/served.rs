@@ -1,4 +1,4 @@
-//! The reflector with the embedded server: in the same process, and over the wire with what goes wrong there.
+//! The reflector with the embedded server: in process, and over the network with injected faults.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
 use watchkeeper_cache::Reflector;
-use watchkeeper_cache::reflector::{Backoff, Ended, Progress, Why};
+use watchkeeper_cache::reflector::{Backoff, ExitReason, Exited, Progress};
 use watchkeeper_client::config::{Authorities, Authorization, Proxy};
 use watchkeeper_client::rest::{Content, PatchKind};
 use watchkeeper_client::source::RestSource;
@@ -18,21 +18,21 @@ use watchkeeper_core::{
 use watchkeeper_testkit::{Fault, Requests, TestCluster, Verb};
 use watchkeeper_wire::Kind;
 
-use crate::story::{Heard, Recorder};
+use crate::story::{Recorder, RecordingObserver};
 
-/// A cluster, and the means to change it.
+/// A cluster and helpers to change it.
 struct World {
     cluster: TestCluster,
     core: RestClient,
 }
 
-/// A reflector that runs.
+/// A running reflector.
 struct Running {
     copy: Recorder,
-    heard: Heard,
+    observed: RecordingObserver,
     progress: watch::Receiver<Progress>,
     stop: oneshot::Sender<()>,
-    run: tokio::task::JoinHandle<Ended<Recorder>>,
+    run: tokio::task::JoinHandle<Exited<Recorder>>,
 }
 
 impl World {
@@ -72,7 +72,7 @@ impl World {
             .namespace(self.cluster.namespace())
     }
 
-    /// What the server has, past all faults.
+    /// Returns the state of the server, bypassing faults.
     async fn state(&self) -> BTreeMap<String, ResourceVersion> {
         let parts: Vec<_> = self.in_process().list(ListRequest::default()).collect().await;
         let entry = |part| match part {
@@ -87,17 +87,17 @@ impl World {
 
 impl Running {
     fn start(source: impl ListWatch + 'static) -> Self {
-        let (copy, heard) = (Recorder::default(), Heard::default());
+        let (copy, observed) = (Recorder::default(), RecordingObserver::default());
         let soon =
             Backoff { base: Duration::from_millis(1), cap: Duration::from_millis(5), ..Backoff::default() };
-        let reflector = Reflector::new(source, copy.clone()).observer(heard.clone()).backoff(soon);
+        let reflector = Reflector::new(source, copy.clone()).observer(observed.clone()).backoff(soon);
         let progress = reflector.progress();
         let (stop, stopped) = oneshot::channel::<()>();
         let run = tokio::spawn(reflector.run(async { drop(stopped.await) }));
-        Self { copy, heard, progress, stop, run }
+        Self { copy, observed, progress, stop, run }
     }
 
-    /// Returns once the copy is what the server has.
+    /// Waits until the copy equals the state of the server.
     async fn catches_up(&mut self, world: &World) {
         let state = world.state().await;
         let copy = self.copy.clone();
@@ -108,7 +108,7 @@ impl Running {
 
     async fn stop(self) {
         self.stop.send(()).unwrap();
-        assert_eq!(self.run.await.unwrap().why, Why::Stopped);
+        assert_eq!(self.run.await.unwrap().reason, ExitReason::Stopped);
     }
 }
 
@@ -134,31 +134,31 @@ impl<T: ListWatch> ListWatch for Brittle<T> {
 }
 
 #[tokio::test]
-async fn a_copy_follows_a_server_of_the_same_process_although_watches_break_and_history_is_forgotten() {
+async fn an_in_process_copy_survives_broken_watches_and_compaction() {
     let world = World::start(Content::json()).await;
     world.create("first").await;
     let gate = watch::Sender::new(true);
     let mut running = Running::start(Brittle { source: world.in_process(), gate: gate.subscribe() });
     running.catches_up(&world).await;
     for round in 0..6 {
-        let lists = running.heard.now().lists.len();
+        let lists = running.observed.now().lists.len();
         gate.send_replace(false);
         for number in 0..4 {
-            world.create(&format!("m{round}-{number}")).await; // the watch ends within these
+            world.create(&format!("m{round}-{number}")).await; // the watch ends in between
         }
         world.touch(&format!("m{round}-0")).await;
         world.delete(&format!("m{round}-1")).await;
         world.cluster.compact().await.unwrap();
         gate.send_replace(true);
         running.catches_up(&world).await;
-        assert!(running.heard.now().lists.len() > lists, "no relist in round {round}");
+        assert!(running.observed.now().lists.len() > lists, "no relist in round {round}");
     }
     running.stop().await;
     world.cluster.stop().await;
 }
 
 #[tokio::test]
-async fn a_copy_follows_a_server_over_the_wire_through_expired_versions_and_cut_connections() {
+async fn a_remote_copy_survives_expired_versions_and_cut_connections() {
     for content in [Content::json(), Content::protobuf()] {
         let world = World::start(content).await;
         for number in 0..20 {
@@ -167,8 +167,8 @@ async fn a_copy_follows_a_server_over_the_wire_through_expired_versions_and_cut_
         let faults = world.cluster.faults();
         let maps = |verb| Fault::on(verb).resource("configmaps");
 
-        // The first round: no initial events, and the list is cut. The second: no initial events, the list has
-        // expired, the most recent one has not, but the watch after it is not opened.
+        // First round: no initial events, and the list is cut. Second round: no initial events, the list has expired,
+        // the most recent one succeeds, and the watch after it is refused.
         faults.add(maps(Verb::Watch).answer(422).times(1));
         let failing = faults.add(maps(Verb::Watch).answer(500).times(2));
         let cut = faults.add(maps(Verb::List).cut().times(1));
@@ -192,7 +192,7 @@ async fn a_copy_follows_a_server_over_the_wire_through_expired_versions_and_cut_
             running.catches_up(&world).await;
         }
 
-        // While nobody can watch, history is forgotten: the version has expired when the server is back.
+        // History is compacted while watches are refused, so that the version has expired afterwards.
         let away = faults.add(maps(Verb::Watch).answer(503));
         faults.wait_for_watches(&which, 1).await;
         faults.cut_watches(&which);

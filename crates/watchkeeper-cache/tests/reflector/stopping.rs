@@ -1,4 +1,4 @@
-//! How a reflector ends: at any point, at once, and with it the request that was going on.
+//! Stopping and dropping a reflector in each of its states.
 
 use std::future::{pending, ready};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 use tokio::time::{Instant, sleep};
 use watchkeeper_cache::Reflector;
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_core::{ListEnd, Status, WatchError, WatchEvent};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
@@ -16,10 +16,10 @@ use crate::story::{Recorder, story};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn a_reflector_that_is_stopped_before_it_begins_asks_for_nothing() {
+async fn a_reflector_stopped_before_it_runs_sends_no_request() {
     let script = Script::new().then(Watch::new().initial_events_end(10));
     let ended = Reflector::new(script.clone(), Recorder::default()).run(ready(())).await;
-    assert_eq!(ended.why, Why::Stopped);
+    assert_eq!(ended.reason, ExitReason::Stopped);
     assert!(script.requests().is_empty());
 }
 
@@ -40,19 +40,19 @@ fn halfway() -> Vec<Script> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reflector_that_is_stopped_in_any_state_ends_at_once_and_leaves_no_request() {
+async fn stopping_a_reflector_in_any_state_cancels_its_request() {
     for (number, script) in halfway().into_iter().enumerate() {
         let begun = Instant::now();
         let stop = sleep(Duration::from_millis(500));
         let ended = Reflector::new(script.clone(), Recorder::default()).run(stop).await;
-        assert_eq!((ended.why, script.open()), (Why::Stopped, 0), "state {number}");
+        assert_eq!((ended.reason, script.open()), (ExitReason::Stopped, 0), "state {number}");
         assert_eq!(begun.elapsed(), Duration::from_millis(500), "state {number}");
         assert!(!script.requests().is_empty(), "state {number}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reflector_that_is_dropped_in_any_state_leaves_no_request() {
+async fn dropping_a_reflector_in_any_state_cancels_its_request() {
     for (number, script) in halfway().into_iter().enumerate() {
         let run = Reflector::new(script.clone(), Recorder::default()).run(pending());
         assert!(tokio::time::timeout(Duration::from_millis(500), run).await.is_err(), "state {number}");
@@ -61,7 +61,7 @@ async fn a_reflector_that_is_dropped_in_any_state_leaves_no_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_is_let_go_of_however_it_ends() {
+async fn a_watch_is_closed_however_it_ends() {
     let watches = [
         Watch::new(),
         Watch::new().bookmark(11),
@@ -75,7 +75,7 @@ async fn a_watch_is_let_go_of_however_it_ends() {
 }
 
 #[tokio::test]
-async fn a_source_that_always_has_more_does_not_keep_a_reflector_from_being_stopped() {
+async fn a_source_that_is_always_ready_does_not_starve_stop() {
     let end = || ListEnd::new(1.into());
     let busy = from_closures(
         move |_| async move { Ok(Page { items: Vec::new(), end: end() }) },
@@ -84,9 +84,9 @@ async fn a_source_that_always_has_more_does_not_keep_a_reflector_from_being_stop
             Ok(endless.boxed())
         },
     );
-    // On one thread: the timer is only looked at if the reflector lets it.
+    // On one thread, the timer fires only if the reflector yields.
     let copy = Recorder::default();
     let ended = Reflector::new(busy, copy.clone()).run(sleep(Duration::from_millis(20))).await;
-    assert_eq!(ended.why, Why::Stopped);
+    assert_eq!(ended.reason, ExitReason::Stopped);
     assert!(copy.notes().len() > 1, "events came");
 }

@@ -1,4 +1,4 @@
-//! A story: what a script was asked by a reflector, what its sink was told, and what its observer heard.
+//! A story: the requests of a reflector, the calls of its sink, and the calls of its observer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use watchkeeper_cache::reflector::{Failure, Next, Observer, Why};
+use watchkeeper_cache::reflector::{ExitReason, Failure, Next, Observer};
 use watchkeeper_cache::{Reflector, Sink};
 use watchkeeper_core::{
     Bookmark, BoxError, Head, ListAt, Object, ObjectKey, ResourceVersion, Status, WatchFrom, WatchRequest,
 };
 use watchkeeper_testkit::script::{Request, Script};
 
-/// A copy of names and versions, and a note of everything that happened to it.
+/// A sink that keeps names and versions, and records every call.
 #[derive(Clone, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Recorded>>);
 
@@ -96,12 +96,12 @@ impl Sink for Recorder {
     }
 }
 
-/// What an observer has heard.
+/// An observer that records every call.
 #[derive(Clone, Default)]
-pub(crate) struct Heard(Arc<Mutex<Hearsay>>);
+pub(crate) struct RecordingObserver(Arc<Mutex<Observations>>);
 
 #[derive(Default, Clone)]
-pub(crate) struct Hearsay {
+pub(crate) struct Observations {
     pub(crate) failures: Vec<String>,
     pub(crate) delays: Vec<Duration>,
     pub(crate) gone: u32,
@@ -111,27 +111,27 @@ pub(crate) struct Hearsay {
     pub(crate) lists_begun: u32,
     pub(crate) lists: Vec<(Duration, u64)>,
     pub(crate) watches_begun: u32,
-    /// How long, how many events, whether short.
+    /// Duration, number of events, whether short.
     pub(crate) watches: Vec<(Duration, u64, bool)>,
     pub(crate) versions: Vec<String>,
 }
 
-impl Heard {
-    pub(crate) fn now(&self) -> Hearsay {
+impl RecordingObserver {
+    pub(crate) fn now(&self) -> Observations {
         self.0.lock().clone()
     }
 }
 
-impl Observer for Heard {
+impl Observer for RecordingObserver {
     fn failed(&mut self, _: &str, failure: &Failure, next: Next, after: Duration) {
         let what = match failure {
             Failure::List(error) => format!("list: {error}"),
             Failure::Watch(error) => format!("watch: {error}"),
             other => other.to_string(),
         };
-        let mut heard = self.0.lock();
-        heard.failures.push(format!("{what}: {next:?}"));
-        heard.delays.push(after);
+        let mut observed = self.0.lock();
+        observed.failures.push(format!("{what}: {next:?}"));
+        observed.delays.push(after);
     }
 
     fn gone(&mut self, _: &str, status: &Status) {
@@ -139,12 +139,12 @@ impl Observer for Heard {
         self.0.lock().gone += 1;
     }
 
-    fn skipped(&mut self, _: &str, object: &Object, why: &BoxError) {
-        self.0.lock().skipped.push(format!("{}: {why}", named(object)));
+    fn skipped(&mut self, _: &str, object: &Object, reason: &BoxError) {
+        self.0.lock().skipped.push(format!("{}: {reason}", named(object)));
     }
 
-    fn transform_failed(&mut self, _: &str, object: &Head, why: &BoxError) {
-        self.0.lock().untransformed.push(format!("{}@{}: {why}", object.key(), object.version()));
+    fn transform_failed(&mut self, _: &str, object: &Head, reason: &BoxError) {
+        self.0.lock().untransformed.push(format!("{}@{}: {reason}", object.key(), object.version()));
     }
 
     fn stalled(&mut self, _: &str, asked: Duration, last: Option<Duration>) {
@@ -175,38 +175,38 @@ impl Observer for Heard {
     }
 }
 
-/// What became of a script.
+/// The outcome of a script.
 pub(crate) struct Story {
     /// `list rv=0 limit=500`, `stream rv=10`, `watch rv=10`.
     pub(crate) asked: Vec<String>,
-    pub(crate) told: Vec<String>,
-    pub(crate) heard: Hearsay,
+    pub(crate) writes: Vec<String>,
+    pub(crate) observed: Observations,
     pub(crate) took: Duration,
-    pub(crate) why: Why,
-    /// Requests that are still going on.
+    pub(crate) reason: ExitReason,
+    /// Number of requests still in flight.
     pub(crate) open: usize,
 }
 
-/// Plays a script to its end to a reflector with these settings.
+/// Runs a reflector with these settings against a script until the script ends.
 pub(crate) async fn story_of(
     script: &Script,
     settings: impl FnOnce(Reflector<Recorder>) -> Reflector<Recorder>,
 ) -> Story {
-    let (copy, heard) = (Recorder::default(), Heard::default());
-    let reflector = Reflector::new(script.clone(), copy.clone()).observer(heard.clone()).seed(1);
+    let (copy, observed) = (Recorder::default(), RecordingObserver::default());
+    let reflector = Reflector::new(script.clone(), copy.clone()).observer(observed.clone()).seed(1);
     let begun = Instant::now();
     let ended = settings(reflector).run(script.played()).await;
     Story {
         asked: script.requests().iter().map(asked).collect(),
-        told: copy.notes(),
-        heard: heard.now(),
+        writes: copy.notes(),
+        observed: observed.now(),
         took: begun.elapsed(),
-        why: ended.why,
+        reason: ended.reason,
         open: script.open(),
     }
 }
 
-/// Plays a script to its end.
+/// Runs a reflector against a script until the script ends.
 pub(crate) async fn story(script: Script) -> Story {
     story_of(&script, |reflector| reflector).await
 }

@@ -1,4 +1,4 @@
-//! How the whole state comes as initial events, and when it is listed instead.
+//! Initial events (WatchList), and the fallback to lists.
 
 use std::time::Duration;
 
@@ -20,18 +20,18 @@ fn initial() -> Watch {
 }
 
 #[tokio::test(start_paused = true)]
-async fn initial_events_become_the_copy_with_the_bookmark_that_ends_them_and_changes_follow_in_one_watch() {
+async fn initial_events_are_committed_by_their_bookmark_and_changes_follow_in_one_watch() {
     let story = story(Script::new().then(initial().added(object("c", 11)).stalls())).await;
     assert_eq!(story.asked, ["stream"]);
-    assert_eq!(story.told, ["commit @10: a@8 b@3", "put c@11"]);
-    assert_eq!(story.heard.versions, ["10", "11"]); // none of an initial event
-    assert_eq!((story.heard.lists, story.heard.watches_begun), (vec![(Duration::ZERO, 2)], 1));
+    assert_eq!(story.writes, ["commit @10: a@8 b@3", "put c@11"]);
+    assert_eq!(story.observed.versions, ["10", "11"]); // none of an initial event
+    assert_eq!((story.observed.lists, story.observed.watches_begun), (vec![(Duration::ZERO, 2)], 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_counts_before_the_bookmark_that_ends_the_initial_events() {
+async fn nothing_is_committed_before_the_initial_events_bookmark() {
     let story = story(Script::new().then(Watch::new().added(object("a", 8)).bookmark(9).stalls())).await;
-    assert!(story.told.is_empty(), "{:?}", story.told);
+    assert!(story.writes.is_empty(), "{:?}", story.writes);
 }
 
 #[tokio::test(start_paused = true)]
@@ -49,11 +49,11 @@ async fn changes_among_the_initial_events_are_part_of_the_copy() {
         ),
     )
     .await;
-    assert_eq!(story.told, ["commit @5: a@3 b@2"]);
+    assert_eq!(story.writes, ["commit @5: a@3 b@2"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_a_server_does_not_send_initial_events_the_state_is_listed_this_time() {
+async fn a_server_without_initial_events_is_listed() {
     let invalid = Status::invalid(&GroupKind { group: String::new(), kind: "Pod".into() }, "", Vec::new());
     let other = WatchError::Interrupted("no route".into());
     for error in [invalid.into(), Status::internal_error("why").into(), other] {
@@ -64,16 +64,16 @@ async fn where_a_server_does_not_send_initial_events_the_state_is_listed_this_ti
                 .then(Watch::new().added(object("b", 11)).fails(expired())),
         )
         .await;
-        // The next round asks for initial events again.
+        // The next round requests initial events again.
         assert_eq!(story.asked, ["stream", "list rv=0 limit=500", "watch rv=10", "stream rv=11"]);
-        assert_eq!(story.told, ["commit @10: a@1", "put b@11"]);
-        assert!(story.heard.failures[0].ends_with(": List"), "{:?}", story.heard.failures);
-        assert_eq!(story.heard.delays, [Duration::ZERO]);
+        assert_eq!(story.writes, ["commit @10: a@1", "put b@11"]);
+        assert!(story.observed.failures[0].ends_with(": List"), "{:?}", story.observed.failures);
+        assert_eq!(story.observed.delays, [Duration::ZERO]);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn initial_events_that_end_in_an_error_are_followed_by_a_list_that_drops_them() {
+async fn failed_initial_events_are_discarded_and_followed_by_a_list() {
     for error in [WatchError::from(Status::internal_error("why")), WatchError::Malformed("not JSON".into())] {
         let story = story(
             Script::new()
@@ -82,13 +82,13 @@ async fn initial_events_that_end_in_an_error_are_followed_by_a_list_that_drops_t
         )
         .await;
         assert_eq!(story.asked, ["stream", "list rv=0 limit=500", "watch rv=10"]);
-        assert_eq!(story.told, ["commit @10: a@1"]);
-        assert!(story.heard.failures.is_empty(), "it was open");
+        assert_eq!(story.writes, ["commit @10: a@1"]);
+        assert!(story.observed.failures.is_empty(), "it was open");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_busy_server_is_asked_for_initial_events_again_after_a_delay_and_not_for_a_list() {
+async fn a_busy_server_is_asked_for_initial_events_again_after_a_delay() {
     let refused = WatchError::ConnectionRefused("nobody".into());
     let story = story(
         Script::new()
@@ -99,13 +99,13 @@ async fn a_busy_server_is_asked_for_initial_events_again_after_a_delay_and_not_f
     )
     .await;
     assert_eq!(story.asked, ["stream"; 4]);
-    assert_eq!(story.told, ["commit @10: a@8 b@3"]);
+    assert_eq!(story.writes, ["commit @10: a@8 b@3"]);
     assert!(story.took >= Duration::from_millis(800 + 1600 + 3200));
-    assert_eq!(story.heard.failures.len(), 2);
+    assert_eq!(story.observed.failures.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn initial_events_that_break_off_begin_anew_and_nothing_is_kept_of_them() {
+async fn interrupted_initial_events_are_discarded_and_restarted() {
     let half = || Watch::new().added(object("half", 1));
     let story = story(
         Script::new()
@@ -115,8 +115,8 @@ async fn initial_events_that_break_off_begin_anew_and_nothing_is_kept_of_them() 
     )
     .await;
     assert_eq!(story.asked, ["stream"; 3]);
-    assert_eq!(story.told, ["commit @10: a@8 b@3"]);
-    // The first restart is at once; what breaks off every time is asked for with pauses.
+    assert_eq!(story.writes, ["commit @10: a@8 b@3"]);
+    // The first restart is immediate; later ones are delayed.
     assert!((800..1600).contains(&story.took.as_millis()), "{:?}", story.took);
 }
 
@@ -129,7 +129,7 @@ async fn a_very_short_watch_without_initial_events_is_followed_by_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_version_that_has_expired_or_is_too_large_is_not_asked_for_again() {
+async fn an_expired_or_too_large_version_is_not_requested_again() {
     let too_large = || Status::too_large_resource_version(&9.into(), &5.into(), Duration::from_secs(1));
     for status in [expired(), too_large()] {
         for opened in [true, false] {
@@ -146,7 +146,7 @@ async fn a_version_that_has_expired_or_is_too_large_is_not_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn initial_events_that_break_off_every_time_are_asked_for_with_pauses_and_then_given_up_for_a_list() {
+async fn repeatedly_interrupted_initial_events_fall_back_to_a_list() {
     let broken: [fn(Script) -> Script; 3] = [
         |script| script.watch_fails(expired()),
         |script| script.then(Watch::new().fails(expired())),
@@ -157,13 +157,13 @@ async fn initial_events_that_break_off_every_time_are_asked_for_with_pauses_and_
         let story = story(script).await;
         assert_eq!(story.asked[..4], ["stream"; 4]);
         assert!(story.asked[4].starts_with("list"), "{:?}", story.asked);
-        assert_eq!(story.told, ["commit @10: "]);
+        assert_eq!(story.writes, ["commit @10: "]);
         assert!(story.took >= Duration::from_millis(800 + 1600), "{:?}", story.took);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_is_closed_after_the_initial_events_is_followed_by_one_from_the_last_version() {
+async fn a_watch_closed_after_the_initial_events_is_resumed() {
     let story = story(
         Script::new()
             .then(initial().added(object("c", 11)))
@@ -171,39 +171,39 @@ async fn a_watch_that_is_closed_after_the_initial_events_is_followed_by_one_from
     )
     .await;
     assert_eq!(story.asked, ["stream", "watch rv=11"]);
-    assert_eq!(story.told, ["commit @10: a@8 b@3", "put c@11", "put d@12"]);
+    assert_eq!(story.writes, ["commit @10: a@8 b@3", "put c@11", "put d@12"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_the_watch_after_the_initial_events_has_expired_that_is_reported() {
+async fn a_watch_that_expires_after_the_initial_events_is_reported() {
     let story = story(Script::new().then(initial().added(object("c", 11))).watch_fails(expired())).await;
     assert_eq!(story.asked, ["stream", "watch rv=11", "stream rv=11"]);
-    assert_eq!(story.heard.failures, ["watch: resource version expired: Relist"]);
+    assert_eq!(story.observed.failures, ["watch: resource version expired: Relist"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_accepted_is_not_part_of_the_copy() {
+async fn a_rejected_object_is_not_part_of_the_copy() {
     let script = Script::new().then(initial().stalls());
     let story = story_of(&script, |it| {
-        it.accept(|object| match object.head.key().name() {
+        it.filter(|object| match object.head.key().name() {
             "b" => Err("not a".into()),
             _ => Ok(()),
         })
     })
     .await;
-    assert_eq!(story.told, ["commit @10: a@8"]);
-    assert_eq!(story.heard.skipped, ["b@3: not a"]);
+    assert_eq!(story.writes, ["commit @10: a@8"]);
+    assert_eq!(story.observed.skipped, ["b@3: not a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn initial_events_that_do_not_come_are_told_of_every_ten_seconds() {
+async fn stalled_initial_events_are_reported_every_ten_seconds() {
     let second = Duration::from_secs(1);
     let silent = Watch::new().wait(25 * second).initial_events_end(10).stalls();
-    let heard = story(Script::new().then(silent)).await.heard;
-    assert_eq!(heard.stalls, ["10s: nothing", "20s: nothing"]);
+    let observed = story(Script::new().then(silent)).await.observed;
+    assert_eq!(observed.stalls, ["10s: nothing", "20s: nothing"]);
 
     let steady = (0..10).fold(Watch::new(), |watch, _| watch.wait(3 * second).added(object("a", 1)));
     let steady = steady.wait(15 * second).initial_events_end(10).wait(60 * second).stalls();
-    let heard = story(Script::new().then(steady)).await.heard;
-    assert_eq!(heard.stalls, ["40s: last 10s ago"]);
+    let observed = story(Script::new().then(steady)).await.observed;
+    assert_eq!(observed.stalls, ["40s: last 10s ago"]);
 }

@@ -1,43 +1,43 @@
-//! Several collections as one.
+//! Unions: several collections as one source.
 
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use watchkeeper_cache::reflector::{WhenGone, Why};
+use watchkeeper_cache::reflector::{ExitReason, OnGone};
 use watchkeeper_cache::{Informer, Reflector};
 use watchkeeper_core::{GroupResource, ListWatch, Status, Union};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_wire::Kind;
 
-use crate::story::{Heard, Hearsay, Recorder, asked};
+use crate::story::{Observations, Recorder, RecordingObserver, asked};
 
-/// What became of two scripts.
+/// The outcome of two scripts.
 struct Both {
     a: Vec<String>,
     b: Vec<String>,
-    told: Vec<String>,
-    heard: Hearsay,
-    why: Why,
+    writes: Vec<String>,
+    observed: Observations,
+    reason: ExitReason,
 }
 
 fn union(a: &Script, b: &Script) -> Union {
     Union::of([a, b].map(|part| Box::new(part.clone()) as Box<dyn ListWatch>))
 }
 
-/// Plays both scripts to their ends to a reflector.
+/// Runs a reflector against the union of two scripts until both end.
 async fn both(a: Script, b: Script) -> Both {
-    let (copy, heard) = (Recorder::default(), Heard::default());
-    let reflector = Reflector::new(union(&a, &b), copy.clone()).observer(heard.clone()).seed(1);
+    let (copy, observed) = (Recorder::default(), RecordingObserver::default());
+    let reflector = Reflector::new(union(&a, &b), copy.clone()).observer(observed.clone()).seed(1);
     let played = join_all([a.played(), b.played()]);
-    let ended = reflector.when_gone(WhenGone::End).run(async { drop(played.await) });
+    let ended = reflector.on_gone(OnGone::Exit).run(async { drop(played.await) });
     let ended = tokio::time::timeout(Duration::from_secs(600), ended).await.expect("both are played");
     assert_eq!((a.open(), b.open()), (0, 0), "what was asked for is not left behind");
     let asked = |script: &Script| script.requests().iter().map(asked).collect();
-    Both { a: asked(&a), b: asked(&b), told: copy.notes(), heard: heard.now(), why: ended.why }
+    Both { a: asked(&a), b: asked(&b), writes: copy.notes(), observed: observed.now(), reason: ended.reason }
 }
 
 #[tokio::test(start_paused = true)]
-async fn initial_events_end_when_those_of_all_have_and_each_watch_goes_on_from_its_own_version() {
+async fn the_initial_events_of_a_union_end_with_those_of_all_parts() {
     let wait = Duration::from_secs(2);
     let a = Script::new().then(
         Watch::new().added(object("a/x", 8)).initial_events_end(20).modified(object("a/x", 30)).stalls(),
@@ -57,30 +57,30 @@ async fn initial_events_end_when_those_of_all_have_and_each_watch_goes_on_from_i
     let b = b.then(Watch::new().stalls());
     let both = both(a, b).await;
     assert_eq!(
-        both.told,
+        both.writes,
         ["commit @10: a/x@30 b/x@5", "put b/y@12", "bookmark @12", "bookmark @30"],
         "what changed meanwhile is staged, and the version is the lowest of both"
     );
     assert_eq!(both.a, ["stream", "watch rv=30"]);
     assert_eq!(both.b, ["stream", "watch rv=50"], "not from that of the other");
-    assert_eq!(both.heard.versions, ["10", "12", "30"]);
+    assert_eq!(both.observed.versions, ["10", "12", "30"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_part_that_has_expired_has_all_asked_for_anew_and_none_goes_back_in_time() {
+async fn an_expired_part_relists_the_whole_union() {
     let first = |key: &str, version| Watch::new().added(object(key, version)).initial_events_end(version + 1);
     let a = Script::new()
         .then(first("a/x", 20).wait(Duration::from_secs(5)).fails(Status::expired("too old")))
         .then(first("a/y", 60).stalls());
     let b = Script::new().then(first("b/x", 40).stalls()).then(first("b/x", 40).stalls());
     let both = both(a, b).await;
-    assert_eq!(both.told, ["commit @21: a/x@20 b/x@40", "commit @41: a/y@60 b/x@40"]);
+    assert_eq!(both.writes, ["commit @21: a/x@20 b/x@40", "commit @41: a/y@60 b/x@40"]);
     assert_eq!(both.a, ["stream", "stream rv=21"]);
     assert_eq!(both.b, ["stream", "stream rv=41"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_come_part_by_part_and_page_by_page_and_the_lowest_version_is_that_of_the_whole() {
+async fn a_union_is_listed_part_by_part_at_the_lowest_version() {
     let a = Script::new()
         .without_initial_events()
         .then(List::at(30).item(object("a/x", 8)).continues("more"))
@@ -91,13 +91,13 @@ async fn lists_come_part_by_part_and_page_by_page_and_the_lowest_version_is_that
         .then(List::at(20).item(object("b/x", 5)))
         .then(Watch::new().stalls());
     let both = both(a, b).await;
-    assert_eq!(both.told, ["commit @20: a/x@8 a/y@9 b/x@5"]);
+    assert_eq!(both.writes, ["commit @20: a/x@8 a/y@9 b/x@5"]);
     assert_eq!(both.a, ["list rv=0 limit=500", "list continue=more limit=500", "watch rv=30"]);
     assert_eq!(both.b, ["list rv=0 limit=500", "watch rv=20"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_that_has_expired_has_all_listed_again_without_pages() {
+async fn an_expired_page_relists_the_whole_union_without_paging() {
     let a = Script::new()
         .without_initial_events()
         .then(List::at(30).item(object("a/gone", 8)).continues("more"))
@@ -109,47 +109,47 @@ async fn a_page_that_has_expired_has_all_listed_again_without_pages() {
         .then(List::at(41).item(object("b/x", 5)))
         .then(Watch::new().stalls());
     let both = both(a, b).await;
-    assert_eq!(both.told, ["commit @40: a/y@9 b/x@5"], "nothing of the first attempt is left");
+    assert_eq!(both.writes, ["commit @40: a/y@9 b/x@5"], "nothing of the first attempt is left");
     assert_eq!(both.a, ["list rv=0 limit=500", "list continue=more limit=500", "list", "watch rv=40"]);
     assert_eq!(both.b, ["list", "watch rv=41"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_part_that_is_forbidden_holds_up_all_until_it_is_not() {
+async fn a_forbidden_part_blocks_the_union_until_it_is_allowed() {
     let pods = GroupResource { group: String::new(), resource: "pods".into() };
     let no = || Status::forbidden(Some(&pods), "", "not in b");
     let there = |key: &str, version| Watch::new().added(object(key, version)).initial_events_end(version);
     let a = Script::new()
-        .then(there("a/x", 8).stalls()) // dropped when the other is refused
+        .then(there("a/x", 8).stalls()) // dropped when the other part is refused
         .then(List::at(9).item(object("a/x", 8)))
         .then(there("a/x", 8).stalls());
     let b = Script::new().watch_fails(no()).list_fails(no()).then(there("b/x", 12).stalls());
     let both = both(a, b).await;
-    assert_eq!(both.told, ["commit @8: a/x@8 b/x@12"], "nothing before");
+    assert_eq!(both.writes, ["commit @8: a/x@8 b/x@12"], "nothing before");
     let refused = ["watch: watch rejected by the server: List", "list: list rejected by the server: Relist"];
-    assert_eq!(both.heard.failures, refused);
-    assert_eq!(both.why, Why::Stopped);
+    assert_eq!(both.observed.failures, refused);
+    assert_eq!(both.reason, ExitReason::Stopped);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_is_gone_is_gone_for_all() {
+async fn a_removed_part_is_removed_for_the_whole_union() {
     let widgets = GroupResource { group: "example.com".into(), resource: "widgets".into() };
     let gone = || Status::not_found(&widgets, "");
     let there = || Watch::new().initial_events_end(8).wait(Duration::from_secs(2));
     let a = Script::new().then(there()).watch_fails(gone()).watch_fails(gone()).list_fails(gone());
     let b = Script::new().then(there().stalls()).then(there().stalls()).then(there().stalls());
     let both = both(a, b).await;
-    assert_eq!(both.why, Why::Gone(Box::new(gone())));
+    assert_eq!(both.reason, ExitReason::Gone(Box::new(gone())));
 }
 
 #[tokio::test(start_paused = true)]
-async fn to_wait_for_a_version_is_to_wait_for_all_parts() {
+async fn waiting_for_a_version_waits_for_all_parts() {
     let wait = Duration::from_secs(60);
     let a = Script::new().then(Watch::new().initial_events_end(8).added(object("a/x", 30)).stalls());
     let b = Script::new().then(Watch::new().initial_events_end(9).wait(wait).bookmark(31).stalls());
     let informer = Informer::new(Kind::new("", "v1", "ConfigMap"), union(&a, &b));
     informer.start();
-    assert!(informer.synced().await);
+    assert!(informer.wait_until_ready().await);
     let begun = tokio::time::Instant::now();
     informer.store().wait_for(&30.into()).await;
     assert_eq!(begun.elapsed(), wait, "until then b may have had something of before");
@@ -160,18 +160,20 @@ async fn to_wait_for_a_version_is_to_wait_for_all_parts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_that_cannot_be_transformed_does_not_say_how_far_the_whole_has_got() {
+async fn an_event_that_fails_to_transform_does_not_advance_the_union() {
     let a = Script::new()
         .without_initial_events()
         .then(List::at(20).item(object("a/x", 8)))
         .then(Watch::new().modified(object("a/x", 30)).deleted(object("a/x", 31)).stalls());
     let b = Script::new().without_initial_events().then(List::at(10)).then(Watch::new().stalls());
-    let maps = Informer::configured(Kind::new("", "v1", "ConfigMap"), union(&a, &b), |reflector| {
-        reflector.transform(|object| match object.head.version().as_u64() {
-            Some(30..) => Err("it is bad".into()),
-            _ => Ok(()),
+    let maps = Informer::builder(Kind::new("", "v1", "ConfigMap"), union(&a, &b))
+        .configure(|reflector| {
+            reflector.transform(|object| match object.head.version().as_u64() {
+                Some(30..) => Err("it is bad".into()),
+                _ => Ok(()),
+            })
         })
-    });
+        .build();
     maps.start();
     join_all([a.played(), b.played()]).await;
     assert_eq!((maps.store().snapshot().len(), maps.store().snapshot().version()), (0, &10.into()));
@@ -179,7 +181,7 @@ async fn an_event_that_cannot_be_transformed_does_not_say_how_far_the_whole_has_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_part_whose_pages_do_not_end_fails_the_list_of_all() {
+async fn an_endless_part_fails_the_list_of_the_union() {
     let page = || List::at(30).item(object("a/x", 8)).continues("more");
     let a = Script::new()
         .without_initial_events()
@@ -189,7 +191,7 @@ async fn a_part_whose_pages_do_not_end_fails_the_list_of_all() {
         .then(Watch::new().stalls());
     let b = Script::new().without_initial_events().then(List::at(41)).then(Watch::new().stalls());
     let both = both(a, b).await;
-    assert_eq!(both.told, ["commit @40: a/y@9"]);
+    assert_eq!(both.writes, ["commit @40: a/y@9"]);
     assert_eq!(both.a[..3], ["list rv=0 limit=500", "list continue=more limit=500", "list rv=0 limit=500"]);
-    assert_eq!(both.heard.failures, ["list: invalid list response: Relist"]);
+    assert_eq!(both.observed.failures, ["list: invalid list response: Relist"]);
 }

@@ -14,7 +14,7 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::Config;
 use watchkeeper_client::config::{Authorities, Proxy};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_testkit::{FaultProxy, Trouble, Way};
+use watchkeeper_testkit::{Direction, FaultProxy, NetworkFault};
 
 use super::scripted::{Act, plain, read_request, response};
 use super::{core, support};
@@ -131,7 +131,7 @@ async fn plain_http_instead_of_tls_is_an_error() {
 async fn a_silent_tls_server_times_out_after_ten_seconds() {
     let server = ApiServer::builder().start().await.unwrap();
     let proxy = FaultProxy::start(server.address()).await.unwrap();
-    proxy.to_come(Trouble::stall(Way::Both));
+    proxy.inject_on_connect(NetworkFault::stall(Direction::Both));
     let mut config = support::config(&server);
     config.server = proxy.url(server.url()).parse().unwrap();
     let request = tokio::spawn(core(&config).get().abs_path("/version").send());
@@ -152,7 +152,7 @@ async fn a_silent_tls_server_times_out_after_ten_seconds() {
 async fn the_connect_timeout_is_configurable() {
     let server = ApiServer::builder().start().await.unwrap();
     let proxy = FaultProxy::start(server.address()).await.unwrap();
-    proxy.to_come(Trouble::stall(Way::Both));
+    proxy.inject_on_connect(NetworkFault::stall(Direction::Both));
     let mut config = support::config(&server);
     config.server = proxy.url(server.url()).parse().unwrap();
     config.connect_timeout = Duration::from_millis(250);

@@ -7,7 +7,7 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::rest::{Request, RequestError};
 use watchkeeper_client::transport::{BodyError, DEAD_AFTER};
 use watchkeeper_client::{Config, RestClient};
-use watchkeeper_testkit::{Fault, FaultProxy, Requests, TestCluster, Trouble, Verb, Way};
+use watchkeeper_testkit::{Direction, Fault, FaultProxy, NetworkFault, Requests, TestCluster, Verb};
 
 use super::{core, support};
 
@@ -98,15 +98,15 @@ async fn an_unreachable_server_is_named_and_used_again_when_it_is_back() {
 
 #[tokio::test]
 async fn a_list_interrupted_half_way_is_an_error() {
-    for trouble in [Trouble::reset(), Trouble::cut()] {
+    for trouble in [NetworkFault::reset(), NetworkFault::cut()] {
         for world in [World::start().await, World::plain().await] {
             world.create("big", 400_000).await;
-            world.proxy.to_come(trouble.clone().after(20_000).times(1));
+            world.proxy.inject_on_connect(trouble.clone().after(20_000).times(1));
             let error = world.list().send().await.unwrap_err();
             assert!(matches!(error, RequestError::Body { source: BodyError::Lost(_), .. }), "{error:?}");
             let expected = format!("GET {}: connection lost while reading the response", world.path());
             assert_eq!(error.to_string(), expected);
-            assert_eq!((world.proxy.counts().connections, world.proxy.counts().struck), (1, 1));
+            assert_eq!((world.proxy.counts().connections, world.proxy.counts().injected), (1, 1));
             world.list().send().await.unwrap(); // over a new connection
             assert_eq!(world.proxy.counts().connections, 2);
             world.stop().await;
@@ -118,12 +118,12 @@ async fn a_list_interrupted_half_way_is_an_error() {
 async fn a_get_is_retried_after_a_lost_connection_and_a_post_is_not() {
     let world = World::start().await;
     world.list().send().await.unwrap();
-    world.proxy.now(Trouble::reset().after(1)); // at the first byte of any response
+    world.proxy.inject(NetworkFault::reset().after(1)); // at the first byte of any response
     world.list().send().await.unwrap();
     assert_eq!(world.proxy.counts().connections, 2);
 
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
-    world.proxy.now(Trouble::reset().after(1));
+    world.proxy.inject(NetworkFault::reset().after(1));
     let post = world.core.post().namespace(world.cluster.namespace()).resource("configmaps").object(&object);
     let error = post.send().await.unwrap_err();
     assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_lost()), "{error:?}");
@@ -139,7 +139,7 @@ async fn a_get_is_retried_after_a_lost_connection_and_a_post_is_not() {
 async fn a_watch_on_a_silent_connection_ends_in_time() {
     let world = World::start().await;
     let mut watch = world.watch().await;
-    world.proxy.now(Trouble::stall(Way::Both));
+    world.proxy.inject(NetworkFault::stall(Direction::Both));
     world.proxy.stalled(1).await;
 
     tokio::time::pause();
@@ -155,7 +155,7 @@ async fn a_watch_on_a_silent_connection_ends_in_time() {
     );
 
     // The connection is discarded and the next request opens another.
-    world.proxy.hung_up(1).await;
+    world.proxy.client_closed(1).await;
     world.list().send().await.unwrap();
     assert_eq!(world.proxy.counts().connections, 2);
     world.stop().await;
@@ -166,7 +166,7 @@ async fn a_watch_on_a_silent_connection_ends_in_time() {
 async fn a_request_on_a_half_open_connection_ends_in_time() {
     let world = World::start().await;
     world.list().send().await.unwrap();
-    world.proxy.now(Trouble::stall(Way::Answers));
+    world.proxy.inject(NetworkFault::stall(Direction::Responses));
     world.proxy.stalled(1).await;
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
     let post = world.core.post().namespace(world.cluster.namespace()).resource("configmaps");
@@ -186,10 +186,10 @@ async fn a_request_on_a_half_open_connection_ends_in_time() {
 #[tokio::test]
 async fn a_request_on_a_silent_http1_connection_times_out() {
     let world = World::plain().await;
-    world.proxy.to_come(Trouble::stall(Way::Both).times(1));
+    world.proxy.inject_on_connect(NetworkFault::stall(Direction::Both).times(1));
     let error = world.list().timeout(Duration::from_millis(300)).send().await.unwrap_err();
     assert_eq!(error.to_string(), format!("GET {}: timed out after 0.3s", world.path()));
-    world.proxy.hung_up(1).await; // transport.T5
+    world.proxy.client_closed(1).await; // transport.T5
     world.list().send().await.unwrap();
     assert_eq!(world.proxy.counts().connections, 2);
     world.stop().await;
@@ -199,12 +199,12 @@ async fn a_request_on_a_silent_http1_connection_times_out() {
 async fn a_trickling_response_times_out() {
     for world in [World::start().await, World::plain().await] {
         world.create("big", 100_000).await;
-        world.proxy.to_come(Trouble::trickle(16, Duration::from_millis(20)).after(10_000));
+        world.proxy.inject_on_connect(NetworkFault::trickle(16, Duration::from_millis(20)).after(10_000));
         let started = Instant::now();
         let error = world.list().timeout(Duration::from_millis(500)).send().await.unwrap_err();
         assert_eq!(error.to_string(), format!("GET {}: timed out after 0.5s", world.path()));
         assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
-        assert!(world.proxy.counts().struck == 1 && error.may_have_happened());
+        assert!(world.proxy.counts().injected == 1 && error.may_have_happened());
         world.stop().await;
     }
 }
@@ -214,7 +214,7 @@ async fn a_trickling_response_times_out() {
 async fn a_slow_response_is_read_to_its_end() {
     let world = World::start().await;
     world.list().send().await.unwrap();
-    world.proxy.now(Trouble::trickle(64, Duration::from_millis(5)));
+    world.proxy.inject(NetworkFault::trickle(64, Duration::from_millis(5)));
     let list: Value = world.list().send().await.unwrap().into().unwrap();
     assert_eq!(list["kind"], "ConfigMapList");
     world.stop().await;
@@ -242,7 +242,7 @@ async fn opening_a_watch_is_retried() {
     let watch = world.list().param("watch", "true").open_watch().await.unwrap();
     assert_eq!(cut.hits(), 1);
     drop(watch);
-    world.proxy.now(Trouble::reset().after(1));
+    world.proxy.inject(NetworkFault::reset().after(1));
     world.list().param("watch", "true").open_watch().await.unwrap();
     assert_eq!(world.proxy.counts().connections, 2);
     world.stop().await;

@@ -38,7 +38,7 @@ impl Deployments {
 
 impl Reconcile for Deployments {
     async fn reconcile(&self, request: Request) -> Result<Action, Error> {
-        let Some(before) = self.deployments.get(&request.key().to_string())? else {
+        let Some(before) = self.deployments.get(request.key())? else {
             return Ok(Action::await_change());
         };
         let Some(selector) = before.selector() else { return Ok(Action::await_change()) };

@@ -51,7 +51,7 @@ impl Reconcile for Keeper {
     async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let Some(namespace) = request.key().namespace() else { return Ok(Action::await_change()) };
         let api = self.api.clone().namespace(namespace);
-        let service = self.members.services.get(request.key().as_str())?;
+        let service = self.members.services.get(request.key())?;
         let ours = LabelSelector::from_labels([(SERVICE, request.key().name()), (MANAGED_BY, MANAGER)])?;
         let listed = self.slices.namespace(namespace).list(&ours).items()?;
         let present: Vec<Slice> = listed

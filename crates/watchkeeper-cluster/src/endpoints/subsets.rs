@@ -80,8 +80,8 @@ struct Keeper {
 impl Reconcile for Keeper {
     async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let key = request.key();
-        let service = self.members.services.get(key.as_str())?;
-        let present = self.endpoints.get(key.as_str())?;
+        let service = self.members.services.get(key)?;
+        let present = self.endpoints.get(key)?;
         let Some(service) = service else {
             if let Some(present) = present.filter(|present| !present.metadata.is_terminating()) {
                 self.delete(&present).await?;

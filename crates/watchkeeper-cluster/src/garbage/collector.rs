@@ -68,7 +68,7 @@ impl Collector {
     pub(super) fn queue(&self, due: Due) {
         due.orphan.into_iter().for_each(|uid| self.queue.add(Task::Orphan(uid)));
         due.delete.into_iter().for_each(|uid| self.queue.add(Task::Delete(uid)));
-        due.later.into_iter().for_each(|uid| self.queue.add_limited(Task::Delete(uid)));
+        due.later.into_iter().for_each(|uid| self.queue.add_rate_limited(Task::Delete(uid)));
     }
 
     async fn delete(&self, uid: &Uid) -> Result<TaskOutcome, CollectError> {

@@ -67,6 +67,6 @@ async fn run(mut monitors: Monitors, collector: Arc<Collector>, stop: Cancellati
         workers.spawn(async move { collector.work().await });
     }
     monitors.run(stop).await;
-    collector.queue.abandon();
+    collector.queue.shut_down_now();
     while workers.join_next().await.is_some() {}
 }

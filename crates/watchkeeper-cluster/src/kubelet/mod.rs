@@ -28,7 +28,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::Instant;
 use watchkeeper_cache::Reader;
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_controller::events::{EventApi, EventRecorder};
@@ -54,7 +54,7 @@ pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNo
     let pods = context.informer(PODS);
     if let Ok(path) = BY_NODE.parse() {
         // If the index exists, it is the same one.
-        let _ = pods.add_index(BY_NODE, ByField::new(pods.kind().clone(), path));
+        let _ = pods.add_index(BY_NODE, by_field(pods.kind().clone(), path));
     }
     let store = pods.store().clone();
     let pods_on = move |node: &Object| -> Vec<ObjectKey> {
@@ -90,7 +90,7 @@ struct Kubelet {
 impl Reconcile for Kubelet {
     async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let key = request.key();
-        let pod = self.pods.get(key.as_str())?;
+        let pod = self.pods.get(key)?;
         let placed = pod.and_then(|pod| {
             let machine = self.simulated.machine(&pod.spec.node_name)?;
             Some((pod, machine))

@@ -21,7 +21,7 @@ use watchkeeper_cache::Reader;
 use watchkeeper_client::DiscoveryClient;
 use watchkeeper_client::rest::Content;
 use watchkeeper_controller::{Action, Controller, Error, Request};
-use watchkeeper_workqueue::limit::{Exponential, Longest, TokenBucket};
+use watchkeeper_workqueue::limit::{Exponential, MaxOf, TokenBucket};
 
 use crate::context::{ControllerContext, Reconcile};
 use crate::resource::NAMESPACES;
@@ -43,7 +43,7 @@ pub(crate) fn start(context: &mut ControllerContext) -> Departures {
             old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid()
         })
         .reconcile_on(departed)
-        .limiter(Longest::of(Exponential::new(first, max)).and(TokenBucket::new(10.0, 100)))
+        .limiter(MaxOf::new(Exponential::new(first, max)).and(TokenBucket::new(10.0, 100)))
         .concurrency(WORKERS);
     let client = context.client().clone();
     let rest = client.rest(&NAMESPACES.group_version(), Content::json());

@@ -27,7 +27,7 @@ pub(super) fn start(context: &mut ControllerContext, timings: &Timings) {
     };
     context.spawn(|stop: CancellationToken| async move {
         let sweeping = async {
-            informer.synced().await;
+            informer.wait_until_ready().await;
             sweep.run().await;
         };
         tokio::select! {

@@ -61,7 +61,7 @@ impl<U: Users> Protection<U> {
 
 impl<U: Users> Reconcile for Protection<U> {
     async fn reconcile(&self, request: Request) -> Result<Action, Error> {
-        let Some(object) = self.objects.get(&request.key().to_string())? else {
+        let Some(object) = self.objects.get(request.key())? else {
             return Ok(Action::await_change());
         };
         if self.awaits_us(&object) && self.users.in_use(&object).await? {

@@ -46,7 +46,7 @@ impl ReplicaSets {
 
 impl Reconcile for ReplicaSets {
     async fn reconcile(&self, request: Request) -> Result<Action, Error> {
-        let Some(set) = self.sets.get(&request.key().to_string())? else { return Ok(Action::await_change()) };
+        let Some(set) = self.sets.get(request.key())? else { return Ok(Action::await_change()) };
         let Some(selector) = set.selector() else { return Ok(Action::await_change()) };
         let candidates = self.candidates(&set, &selector)?;
         let (active, ended): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|pod| pod.is_active());

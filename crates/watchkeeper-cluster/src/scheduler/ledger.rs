@@ -37,8 +37,8 @@ impl Ledger {
         while let Some(change) = changes.next().await {
             match change {
                 Notification::Added { new, .. } | Notification::Updated { new, .. } => self.observe(&new),
-                Notification::Deleted { last: pod } | Notification::DeletedWhileAway { last_seen: pod } => {
-                    self.state.lock().remove(&pod.metadata.key());
+                Notification::Deleted { old, .. } => {
+                    self.state.lock().remove(&old.metadata.key());
                 }
                 Notification::Resync(_) => {}
                 Notification::Undecodable { key, error, .. } => {

@@ -98,7 +98,7 @@ struct Scheduler {
 impl Reconcile for Scheduler {
     async fn reconcile(&self, request: Request) -> Result<Action, Error> {
         let key = request.key();
-        let pod = self.pods.get(key.as_str())?;
+        let pod = self.pods.get(key)?;
         let Some(pod) = pod.filter(|pod| pod.needs_scheduling(NAME)) else {
             self.waiting.lock().remove(key);
             return Ok(Action::await_change());

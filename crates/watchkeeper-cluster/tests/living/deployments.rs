@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use watchkeeper_cache::delta::Delta;
-use watchkeeper_cache::handler::{EveryEvent, Filter, Heard};
+use watchkeeper_cache::handler::{Filter, RawEvent, RawEvents};
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_wire::Kind;
 
@@ -187,7 +187,7 @@ async fn scaling_is_recorded_in_events() {
 }
 
 /// Returns the highest total of desired replicas and the lowest number of ready pods over all events.
-async fn extremes(mut sets: EveryEvent, mut pods: EveryEvent, living: &Living) -> (i64, usize) {
+async fn extremes(mut sets: RawEvents, mut pods: RawEvents, living: &Living) -> (i64, usize) {
     // The end of both streams is marked by these objects.
     let marker = json!({"metadata": {"name": "marker"}, "spec": {"replicas": 0,
         "selector": {"matchLabels": {"app": "marker"}}, "template": template("marker", "marker")}});
@@ -216,8 +216,8 @@ async fn extremes(mut sets: EveryEvent, mut pods: EveryEvent, living: &Living) -
 }
 
 /// Returns the next object observed, `None` inside if it was deleted, or `None` at the marker.
-async fn state(events: &mut EveryEvent, kind: &Kind) -> Option<(String, Option<Value>)> {
-    let Heard::Event(event) = events.next().await.unwrap() else { panic!("events were missed") };
+async fn state(events: &mut RawEvents, kind: &Kind) -> Option<(String, Option<Value>)> {
+    let RawEvent::Event(event) = events.next().await.unwrap() else { panic!("events were missed") };
     let head = &event.newest().head;
     if head.key().name() == "marker" {
         return None;
@@ -235,7 +235,7 @@ async fn a_new_template_rolls_out_and_can_be_rolled_back() {
     living.create(&DEPLOYMENTS, SHOP, web(4, &json!({"strategy": rolling(1, 1)}))).await;
     living.until_rolled("1").await;
     living.until_all(&REPLICA_SETS, |sets| sets.len() == 1).await;
-    let events = |of| living.informer(of).every_event(Filter::namespace(SHOP), 100_000);
+    let events = |of| living.informer(of).raw_events(Filter::namespace(SHOP), 100_000);
     let (sets, pods) = (events(&REPLICA_SETS), events(&PODS));
 
     living.patch_web(image("web:2")).await;

@@ -121,7 +121,7 @@ impl Living {
         let reader = informer.reader::<Value>(watchkeeper_cache::Keep::Encoded);
         let all = || -> Vec<(ObjectKey, Value)> {
             let now = informer.store().snapshot();
-            let decode = |key: &ObjectKey| reader.get(&key.to_string()).unwrap();
+            let decode = |key: &ObjectKey| reader.get(key).unwrap();
             let keys = now.iter().map(|object| object.head.key().clone());
             keys.filter_map(|key| decode(&key).map(|value| (key, Value::clone(&value)))).collect()
         };
@@ -155,8 +155,7 @@ impl Living {
                     }
                     Notification::Added { new: it, .. }
                     | Notification::Updated { new: it, .. }
-                    | Notification::Deleted { last: it }
-                    | Notification::DeletedWhileAway { last_seen: it } => {
+                    | Notification::Deleted { old: it, .. } => {
                         so.remove(&name(&it));
                     }
                     Notification::Resync(_) => {}

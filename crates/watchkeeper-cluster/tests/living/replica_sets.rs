@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use watchkeeper_cache::delta::Delta;
-use watchkeeper_cache::handler::{Filter, Heard};
+use watchkeeper_cache::handler::{Filter, RawEvent};
 
 use crate::by_hand::{is_child_of, is_ready, name, template};
 use crate::living::{Living, Of, PODS};
@@ -135,7 +135,7 @@ async fn many_pods_are_created_exactly_once() {
     let living = Living::start().await;
     living.namespace(SHOP).await;
     living.until_pods(SHOP, |pods| pods.is_empty()).await;
-    let mut events = living.informer(&PODS).every_event(Filter::namespace(SHOP), 10_000);
+    let mut events = living.informer(&PODS).raw_events(Filter::namespace(SHOP), 10_000);
     let is_counted =
         |count: i32| move |set: Option<&Value>| set.is_some_and(|set| set["status"]["replicas"] == count);
     living.create(&REPLICA_SETS, SHOP, web(100, &template("web", "web:1"))).await;
@@ -145,8 +145,8 @@ async fn many_pods_are_created_exactly_once() {
     let (mut came, mut went) = (0, 0);
     while (came, went) != (100, 60) {
         match events.next().await.unwrap() {
-            Heard::Event(Delta::Added { .. }) => came += 1,
-            Heard::Event(Delta::Deleted { .. }) => went += 1,
+            RawEvent::Event(Delta::Added { .. }) => came += 1,
+            RawEvent::Event(Delta::Deleted { .. }) => went += 1,
             _ => {}
         }
         assert!(came <= 100 && went <= 60, "{came} created, {went} deleted");

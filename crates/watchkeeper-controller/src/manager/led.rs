@@ -46,7 +46,7 @@ impl Added {
         let primary: Option<Informer> = self.controller.informers().next().cloned();
         (self.run)(self.controller, stop.clone()).await;
         if let (false, Some(primary)) = (stop.is_cancelled(), primary) {
-            let why = primary.ended().await;
+            let why = primary.exited().await;
             shutdown.fail(ManagerError::ControllerEnded { name, why });
         }
     }

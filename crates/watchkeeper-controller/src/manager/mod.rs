@@ -33,7 +33,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
-use watchkeeper_cache::informer::UnsyncedCause;
+use watchkeeper_cache::informer::UnreadyCause;
 use watchkeeper_cache::{Informer, InformerFactory};
 use watchkeeper_core::{BoxError, Check, Health};
 use watchkeeper_metrics::Registry;
@@ -315,10 +315,10 @@ impl Manager {
         let informers = self.informers();
         let synced = async {
             for informer in &informers {
-                informer.synced().await; // one that ends first also ends its controller
+                informer.wait_until_ready().await; // one that ends first also ends its controller
             }
             self.factory.start(); // starts informers requested meanwhile
-            let _ = self.factory.synced(Duration::MAX).await; // an error: no informers, or they have ended
+            let _ = self.factory.wait_until_ready(Duration::MAX).await; // an error: no informers, or they have ended
         };
         let sync_timeout = self.sync_timeout.unwrap_or(Duration::MAX);
         let in_time = tokio::select! {
@@ -341,9 +341,9 @@ impl Manager {
 /// Returns the informers without a first list, each with the cause, such as `pods.v1: list failed: ...
 /// (401)`.
 fn late(factory: &InformerFactory, informers: &[Informer]) -> Vec<String> {
-    let own = informers.iter().filter_map(|it| Some((it.name().to_owned(), it.unsynced()?)));
-    let others = factory.unsynced().into_iter().map(|it| (it.collection.to_string(), it.cause));
-    let late: BTreeMap<String, UnsyncedCause> = own.chain(others).collect();
+    let own = informers.iter().filter_map(|it| Some((it.name().to_owned(), it.unready()?)));
+    let others = factory.unready().into_iter().map(|it| (it.collection.to_string(), it.cause));
+    let late: BTreeMap<String, UnreadyCause> = own.chain(others).collect();
     late.into_iter().map(|(name, cause)| format!("{name}: {cause}")).collect()
 }
 

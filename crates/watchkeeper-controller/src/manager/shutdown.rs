@@ -12,7 +12,7 @@ use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_core::BoxError;
 use watchkeeper_metrics::RegisterError;
 
@@ -48,7 +48,7 @@ pub enum ManagerError {
         /// Its name.
         name: String,
         /// Why the informer has ended.
-        why: Why,
+        why: ExitReason,
     },
     /// A task returned an error.
     #[error("{name} failed")]

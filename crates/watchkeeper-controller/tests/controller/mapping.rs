@@ -107,10 +107,8 @@ async fn a_custom_index_finds_the_objects_that_refer_to_another() {
     let (shops, maps) = shops_and_maps();
     let unknown = Controller::new("shops", &shops).watches_by_index(&maps, "map").unwrap_err();
     assert!(unknown.to_string().contains("map"), "{unknown}");
-    let by = watchkeeper_cache::store::ByField::new(
-        shops.kind().clone(),
-        "spec.configMapRef.name".parse().unwrap(),
-    );
+    let by =
+        watchkeeper_cache::store::by_field(shops.kind().clone(), "spec.configMapRef.name".parse().unwrap());
     shops.add_index("map", by).unwrap();
     let controller = Controller::new("shops", &shops).watches_by_index(&maps, "map").unwrap();
     assert_eq!(calls(controller).await.len(), 10);

@@ -44,7 +44,7 @@ async fn shutdown_order_is_calls_lease_tasks_informers_port() {
     });
     let (log, shops) = (story.clone(), factory.informer(&collection("shops")));
     let watching = tokio::spawn(async move {
-        shops.ended().await;
+        shops.exited().await;
         TcpStream::connect(address).unwrap(); // the port is still open
         log.record("informers");
     });
@@ -109,7 +109,7 @@ async fn it_can_be_stopped_before_the_first_list_and_reports_unsynced_informers(
         Err(ManagerError::NotSynced { late, after }) => {
             assert_eq!(
                 (late, after.as_secs()),
-                (vec!["shops.v1.example.com: the server has not answered completely".to_owned()], 5)
+                (vec!["shops.v1.example.com: waiting for the server's response".to_owned()], 5)
             );
         }
         other => panic!("{other:?}"),

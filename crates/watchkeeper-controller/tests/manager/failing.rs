@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use watchkeeper_cache::InformerFactory;
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_controller::{Controller, Manager, ManagerError};
 use watchkeeper_core::{Collection, GroupResource, ListWatch, Status};
 use watchkeeper_testkit::script::{Script, Watch, object};
@@ -30,15 +30,15 @@ async fn a_controller_whose_informer_ends_stops_the_manager() {
     manager.add(controller("shops", &factory), story.recording("shops"), Arc::new(()));
     manager.add(controller("banks", &factory), story.recording("banks"), Arc::new(()));
     match manager.run_until(std::future::pending()).await {
-        Err(ManagerError::ControllerEnded { name, why: Why::Gone(status) }) => {
+        Err(ManagerError::ControllerEnded { name, why: ExitReason::Gone(status) }) => {
             assert_eq!((name.as_str(), status.is_not_found()), ("shops", true));
         }
         other => panic!("{other:?}"),
     }
     assert_eq!(story.entries().len(), 2, "{:?}", story.entries());
     assert_eq!(
-        factory.informer(&collection("banks")).ended().await,
-        Why::Stopped,
+        factory.informer(&collection("banks")).exited().await,
+        ExitReason::Stopped,
         "shutdown is still in order"
     );
 }

@@ -18,7 +18,7 @@ async fn the_second_manager_is_ready_while_it_waits_and_starts_after_the_first()
         manager.add(controller("shops", &factory), story.recording(name), Arc::new(()));
         async move {
             let outcome = manager.run_until(after(seconds)).await;
-            (outcome.is_ok(), factory.unsynced().len())
+            (outcome.is_ok(), factory.unready().len())
         }
     };
     let first = run("first", 10);

@@ -1,17 +1,18 @@
-//! Frames: how gRPC puts messages into a body, and how they come out again.
+//! Frames: the length-prefixed messages of gRPC.
 //!
-//! - G1: in whatever pieces a body comes, the messages are the same.
-//! - G2: nothing is set aside for a message before its bytes are there.
+//! Invariants:
+//! - `frames.G1`: the messages do not depend on how the body is split into chunks.
+//! - `frames.G2`: no memory is reserved for a message before its bytes arrive.
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
-use crate::codec::Malformed;
+use crate::codec::DecodeError;
 use crate::error::Error;
 
-/// A flag, and a length of four bytes.
+/// One byte of flags and four bytes of length.
 const HEAD: usize = 5;
 
-/// A message as it is sent.
+/// Prefixes a message with its header.
 pub(crate) fn frame(message: &[u8]) -> Result<Bytes, Error> {
     let length = u32::try_from(message.len())
         .map_err(|_| Error::TooLong { length: message.len(), limit: u32::MAX as usize })?;
@@ -22,7 +23,7 @@ pub(crate) fn frame(message: &[u8]) -> Result<Bytes, Error> {
     Ok(frame.freeze())
 }
 
-/// What has come of a body.
+/// Splits a body into messages.
 #[derive(Debug)]
 pub(crate) struct Frames {
     bytes: BytesMut,
@@ -38,11 +39,11 @@ impl Frames {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next message, if all of it is there.
+    /// Takes the next complete message.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, Error> {
         let Some(&[flag, a, b, c, d]) = self.bytes.first_chunk::<HEAD>() else { return Ok(None) };
         if flag != 0 {
-            return Err(Malformed::Compressed.into());
+            return Err(DecodeError::Compressed.into());
         }
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
         if length > self.limit {
@@ -55,8 +56,8 @@ impl Frames {
         Ok(Some(self.bytes.split_to(length).freeze()))
     }
 
-    /// Whether a message has begun and not ended.
-    pub(crate) fn is_amid(&self) -> bool {
+    /// Returns whether a message is incomplete.
+    pub(crate) fn is_partial(&self) -> bool {
         !self.bytes.is_empty()
     }
 }
@@ -67,18 +68,18 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn long_and_compressed_messages_are_refused_by_their_first_bytes() {
+    fn long_and_compressed_messages_are_rejected_by_their_header() {
         let mut frames = Frames::new(10);
         frames.push(b"\0\0\0\0\x0b");
         assert!(matches!(frames.next(), Err(Error::TooLong { length: 11, limit: 10 })));
         let mut frames = Frames::new(10);
         frames.push(b"\x01\0\0\0\x01x");
-        assert!(matches!(frames.next(), Err(Error::Malformed(Malformed::Compressed))));
+        assert!(matches!(frames.next(), Err(Error::Malformed(DecodeError::Compressed))));
     }
 
     proptest! {
         #[test]
-        fn messages_are_the_same_in_any_pieces(
+        fn messages_do_not_depend_on_chunks(
             messages in proptest::collection::vec(any::<Vec<u8>>(), 0..5),
             piece in 1usize..20,
         ) {
@@ -92,7 +93,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(read, messages);
-            prop_assert!(!frames.is_amid());
+            prop_assert!(!frames.is_partial());
         }
     }
 }

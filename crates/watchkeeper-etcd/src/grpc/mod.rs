@@ -1,10 +1,11 @@
-//! gRPC: messages of a request out, messages of the answer in, over one HTTP/2 connection.
+//! gRPC calls over an HTTP/2 connection.
 //!
-//! From: [`Etcd`](crate::Etcd), which knows what to ask.
-//! To:   a [`Connection`].
+//! Input: requests of [`Etcd`](crate::Etcd).
+//! Output: a [`Connection`].
 //!
-//! - P1: an answer counts once its status has come, and the status says that all is well.
-//! - P2: dropping a call or its answer ends the request.
+//! Invariants:
+//! - `grpc.P1`: a unary response is returned only after its status has arrived and is OK.
+//! - `grpc.P2`: dropping a call or its response cancels the request.
 
 mod frames;
 mod outgoing;
@@ -22,20 +23,20 @@ pub(crate) use outgoing::Outgoing;
 use crate::connection::Connection;
 use crate::error::Error;
 
-/// What to call, and as whom.
+/// A method to call, with its metadata.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
-    /// `/etcdserverpb.KV/Range`.
+    /// Path, such as `/etcdserverpb.KV/Range`.
     pub(crate) method: &'static str,
     pub(crate) token: Option<HeaderValue>,
-    /// Whether a member without a leader shall end the call: it would hear of nothing.
+    /// Whether a member that loses its leader ends the call: a watch on it would receive nothing.
     pub(crate) needs_leader: bool,
-    /// How long a message of the answer may be.
+    /// Limit of a response message, in bytes.
     pub(crate) limit: usize,
 }
 
 impl Call {
-    /// Sends the request, and returns once the answer begins.
+    /// Sends the request, and returns once the response begins.
     pub(crate) async fn send(self, connection: &mut Connection, body: Outgoing) -> Result<Messages, Error> {
         let uri = connection.uri(self.method);
         let mut request = Request::builder()
@@ -55,15 +56,15 @@ impl Call {
         let response = connection.send(request).await?;
         let (head, body) = response.into_parts();
         if let Some(outcome) = status::outcome(&head.headers) {
-            outcome?; // an answer without messages has its status in front
-            return Err(Error::unavailable("the answer is empty"));
+            outcome?; // a response without messages has its status in the headers
+            return Err(Error::unavailable("empty response"));
         }
         status::check(head.status, &head.headers)?;
         Ok(Messages { body, frames: Frames::new(self.limit) })
     }
 }
 
-/// The answer to a call.
+/// The messages of a response.
 #[derive(Debug)]
 pub(crate) struct Messages {
     body: Incoming,
@@ -71,42 +72,42 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// The next message; `None` at a good end. Nothing is lost if it is dropped half-way.
+    /// Waits for the next message; `None` at the end, if the status is OK. Cancel safe.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             if let Some(message) = self.frames.next()? {
                 return Ok(Some(message));
             }
             match self.body.frame().await {
-                None => return Err(Error::unavailable("the answer broke off")),
+                None => return Err(Error::unavailable("response ended without a status")),
                 Some(Err(error)) => return Err(Error::unavailable(cause(&error))),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(bytes) => self.frames.push(&bytes),
                     Err(frame) => {
                         let trailers = frame.into_trailers().unwrap_or_default();
                         let outcome = status::outcome(&trailers);
-                        outcome.unwrap_or_else(|| Err(Error::unavailable("the answer has no status")))?;
-                        return match self.frames.is_amid() {
-                            true => Err(Error::unavailable("the answer ends within a message")),
-                            false => Ok(None),
-                        };
+                        outcome.unwrap_or_else(|| Err(Error::unavailable("response has no status")))?;
+                        if self.frames.is_partial() {
+                            return Err(Error::unavailable("response ended within a message"));
+                        }
+                        return Ok(None);
                     }
                 },
             }
         }
     }
 
-    /// The one message that the answer has (P1).
+    /// Waits for the message of a unary response (`grpc.P1`).
     pub(crate) async fn only(mut self) -> Result<Bytes, Error> {
-        let message = self.next().await?.ok_or_else(|| Error::unavailable("the answer is empty"))?;
+        let message = self.next().await?.ok_or_else(|| Error::unavailable("empty response"))?;
         match self.next().await? {
             None => Ok(message),
-            Some(_) => Err(Error::NotEtcd("it answers more than once".to_owned())),
+            Some(_) => Err(Error::NotEtcd("more than one message in a unary response".to_owned())),
         }
     }
 }
 
-/// An error with its causes.
+/// Joins the messages of an error and its sources.
 pub(crate) fn cause(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(Some(error), |error| (*error).source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

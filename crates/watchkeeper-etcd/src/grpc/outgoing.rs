@@ -1,4 +1,4 @@
-//! Outgoing: the body of a request, of one message or of as many as there come to be.
+//! Outgoing: the body of a request, with one message or a stream of them.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     One(Option<Bytes>),
-    /// It ends when the sender is dropped.
+    /// Ends when the sender is dropped.
     Many(mpsc::Receiver<Bytes>),
 }
 

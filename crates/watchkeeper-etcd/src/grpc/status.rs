@@ -1,13 +1,13 @@
-//! Statuses: how gRPC says what became of a request, in trailers or in place of an answer.
+//! Status of a gRPC response, from trailers or headers.
 
 use http::{HeaderMap, StatusCode};
 
 use crate::error::Error;
 
-/// How long a text of a server may be in an error.
-const LONG: usize = 1024;
+/// Limit of a server's message in an error, in bytes.
+const MAX_MESSAGE: usize = 1024;
 
-/// What the trailers say; `None` where they do not say anything.
+/// Reads the status; `None` if it is missing.
 pub(super) fn outcome(trailers: &HeaderMap) -> Option<Result<(), Error>> {
     let status = trailers.get("grpc-status")?;
     let code = status.to_str().ok().and_then(|code| code.parse::<u32>().ok());
@@ -18,7 +18,7 @@ pub(super) fn outcome(trailers: &HeaderMap) -> Option<Result<(), Error>> {
     Some(Err(Error::from_status(code.unwrap_or(2), unescape(message))))
 }
 
-/// Whether an answer is one of gRPC at all.
+/// Checks that a response is a gRPC response.
 pub(super) fn check(status: StatusCode, headers: &HeaderMap) -> Result<(), Error> {
     let media = headers.get(http::header::CONTENT_TYPE).map_or(&b""[..], |media| media.as_bytes());
     match status {
@@ -26,14 +26,17 @@ pub(super) fn check(status: StatusCode, headers: &HeaderMap) -> Result<(), Error
         StatusCode::TOO_MANY_REQUESTS
         | StatusCode::BAD_GATEWAY
         | StatusCode::SERVICE_UNAVAILABLE
-        | StatusCode::GATEWAY_TIMEOUT => Err(Error::unavailable(format!("it answers {status}"))),
-        _ => Err(Error::NotEtcd(format!("it answers {status} and {:?}", String::from_utf8_lossy(media)))),
+        | StatusCode::GATEWAY_TIMEOUT => Err(Error::unavailable(format!("HTTP status {status}"))),
+        _ => Err(Error::NotEtcd(format!(
+            "HTTP status {status}, content type {:?}",
+            String::from_utf8_lossy(media)
+        ))),
     }
 }
 
-/// Text in which `%41` stands for `A`. What is no such escape stands for itself.
+/// Decodes percent-encoding; an invalid escape is kept.
 fn unescape(text: &[u8]) -> String {
-    let text = &text[..text.len().min(LONG)];
+    let text = &text[..text.len().min(MAX_MESSAGE)];
     let hex = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
     let mut plain = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -57,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trailers_say_what_became_of_a_request() {
+    fn trailers_carry_the_status() {
         let trailers = |pairs: &[(&'static str, &'static str)]| {
             pairs
                 .iter()
@@ -67,17 +70,19 @@ mod tests {
         assert!(outcome(&trailers(&[])).is_none());
         assert!(matches!(outcome(&trailers(&[("grpc-status", "0")])), Some(Ok(()))));
         let denied = trailers(&[("grpc-status", "7"), ("grpc-message", "no%3A way%")]);
-        assert!(matches!(outcome(&denied), Some(Err(Error::Denied { message })) if message == "no: way%"));
+        assert!(
+            matches!(outcome(&denied), Some(Err(Error::PermissionDenied { message })) if message == "no: way%")
+        );
         let odd = trailers(&[("grpc-status", "many")]);
-        assert!(matches!(outcome(&odd), Some(Err(Error::Refused { code: 2, .. }))));
+        assert!(matches!(outcome(&odd), Some(Err(Error::Rpc { code: 2, .. }))));
     }
 
     #[test]
-    fn escapes_are_undone_and_what_is_none_stays() {
+    fn escapes_are_decoded_and_invalid_ones_are_kept() {
         assert_eq!(unescape(b"a%20b"), "a b");
         assert_eq!(unescape("%E2%82%AC".as_bytes()), "\u{20ac}");
         assert_eq!(unescape(b"100%"), "100%");
         assert_eq!(unescape(b"%zz%4"), "%zz%4");
-        assert_eq!(unescape(&[b'x'; 5000]).len(), LONG);
+        assert_eq!(unescape(&[b'x'; 5000]).len(), MAX_MESSAGE);
     }
 }

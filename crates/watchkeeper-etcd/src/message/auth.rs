@@ -1,8 +1,8 @@
-//! Authentication: a name and a password for a token.
+//! Authentication messages.
 
 use bytes::Bytes;
 
-use crate::codec::{Decode, Encode, Malformed, Writer, fields};
+use crate::codec::{Decode, DecodeError, Encode, Writer, fields};
 
 pub(crate) struct AuthenticateRequest<'a> {
     pub(crate) name: &'a str,
@@ -21,7 +21,7 @@ pub(crate) struct AuthenticateResponse {
 }
 
 impl Decode for AuthenticateResponse {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut token = String::new();
         fields(message, |number, value| {
             if number == 2 {
@@ -39,7 +39,7 @@ mod tests {
     use crate::codec::encode;
 
     #[test]
-    fn a_name_and_a_password_make_a_token() {
+    fn authentication_messages_match_etcds_encoding() {
         assert_eq!(encode(&AuthenticateRequest { name: "a", password: "b" }), b"\x0a\x01a\x12\x01b"[..]);
         let response = AuthenticateResponse::decode(Bytes::from_static(b"\x0a\x00\x12\x03t.1")).unwrap();
         assert_eq!(response.token, "t.1");

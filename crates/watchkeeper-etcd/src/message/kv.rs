@@ -1,11 +1,11 @@
-//! Keys and values: reading, writing and deleting them.
+//! Range, put, delete and compaction.
 
 use bytes::Bytes;
 
 use super::{Header, range_end};
-use crate::codec::{Decode, Encode, Malformed, Writer, fields};
+use crate::codec::{Decode, DecodeError, Encode, Writer, fields};
 
-/// A key with its value and its history.
+/// A key with its value and its revisions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct KeyValue {
@@ -13,18 +13,18 @@ pub struct KeyValue {
     pub key: Bytes,
     /// The value.
     pub value: Bytes,
-    /// The revision that created the key, the last time that it was.
+    /// Revision of the last creation of the key.
     pub create_revision: i64,
-    /// The revision that last wrote it.
+    /// Revision of the last write.
     pub mod_revision: i64,
-    /// How often it was written since it was created.
+    /// Number of writes since its creation.
     pub version: i64,
-    /// The lease that it ends with; 0 for none.
+    /// The lease of the key; 0 for none.
     pub lease: i64,
 }
 
 impl Decode for KeyValue {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut kv = Self::default();
         fields(message, |number, value| {
             match number {
@@ -42,7 +42,7 @@ impl Decode for KeyValue {
     }
 }
 
-/// Which keys to read, and as of when.
+/// A read of a key or of a range of keys.
 ///
 /// ```
 /// use watchkeeper_etcd::Range;
@@ -63,52 +63,51 @@ pub struct Range {
 }
 
 impl Range {
-    /// One key.
+    /// Selects one key.
     pub fn key(key: impl Into<Bytes>) -> Self {
         Self { key: key.into(), ..Self::default() }
     }
 
-    /// All keys that begin so.
+    /// Selects all keys with a prefix.
     pub fn prefix(prefix: impl Into<Bytes>) -> Self {
         let (key, end) = prefix_range(prefix.into());
         Self { key, end, ..Self::default() }
     }
 
-    /// All keys from the first one to before the second.
+    /// Selects the keys from `from` (inclusive) to `before` (exclusive).
     pub fn between(from: impl Into<Bytes>, before: impl Into<Bytes>) -> Self {
         Self { key: from.into(), end: before.into(), ..Self::default() }
     }
 
-    /// How many at most; 0, the default, for all.
+    /// Limits the number of keys; 0, the default, means no limit.
     #[must_use]
     pub fn limit(mut self, keys: u32) -> Self {
         self.limit = keys.into();
         self
     }
 
-    /// As of a revision; 0, the default, for the newest.
+    /// Reads at a revision; 0, the default, means the current one.
     #[must_use]
     pub fn revision(mut self, revision: i64) -> Self {
         self.revision = revision;
         self
     }
 
-    /// Whatever the member that is asked has, even if the others are ahead of it. By default it makes sure that
-    /// they are not.
+    /// Allows a stale read from the local member. By default reads are linearizable.
     #[must_use]
     pub fn serializable(mut self) -> Self {
         self.serializable = true;
         self
     }
 
-    /// Without values.
+    /// Omits values.
     #[must_use]
     pub fn keys_only(mut self) -> Self {
         self.keys_only = true;
         self
     }
 
-    /// Without keys: how many there are.
+    /// Returns only the number of keys.
     #[must_use]
     pub fn count_only(mut self) -> Self {
         self.count_only = true;
@@ -128,22 +127,22 @@ impl Encode for Range {
     }
 }
 
-/// What was read.
+/// Response to a [`Range`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct RangeResponse {
-    /// Its revision is the newest, also where an older one was asked for.
+    /// Its revision is the current one, also for a read at an older revision.
     pub header: Header,
-    /// What was found, in the order of the keys.
+    /// The keys that were found, in order.
     pub kvs: Vec<KeyValue>,
     /// Whether there are more keys than the limit.
     pub more: bool,
-    /// How many keys there are in the range, with and without those beyond the limit.
+    /// Number of keys in the range, including those beyond the limit.
     pub count: i64,
 }
 
 impl Decode for RangeResponse {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut response = Self::default();
         fields(message, |number, value| {
             match number {
@@ -159,7 +158,7 @@ impl Decode for RangeResponse {
     }
 }
 
-/// A key to write.
+/// A write of a key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Put {
     key: Bytes,
@@ -169,19 +168,19 @@ pub struct Put {
 }
 
 impl Put {
-    /// Writes a value.
+    /// Creates a write.
     pub fn new(key: impl Into<Bytes>, value: impl Into<Bytes>) -> Self {
         Self { key: key.into(), value: value.into(), ..Self::default() }
     }
 
-    /// The key ends with this lease. By default it has none.
+    /// Attaches the key to a lease; none by default.
     #[must_use]
     pub fn lease(mut self, id: i64) -> Self {
         self.lease = id;
         self
     }
 
-    /// The answer has what was there before.
+    /// Returns the previous key and value.
     #[must_use]
     pub fn previous(mut self) -> Self {
         self.previous = true;
@@ -198,18 +197,18 @@ impl Encode for Put {
     }
 }
 
-/// A key was written.
+/// Response to a [`Put`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct PutResponse {
-    /// Its revision is the one that wrote the key.
+    /// Its revision is that of the write.
     pub header: Header,
-    /// What was there before, where it was asked for.
+    /// The previous key and value, if requested.
     pub previous: Option<KeyValue>,
 }
 
 impl Decode for PutResponse {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut response = Self::default();
         fields(message, |number, value| {
             match number {
@@ -223,7 +222,7 @@ impl Decode for PutResponse {
     }
 }
 
-/// Keys to delete.
+/// A deletion of a key or of a range of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Delete {
     key: Bytes,
@@ -232,18 +231,18 @@ pub struct Delete {
 }
 
 impl Delete {
-    /// One key.
+    /// Selects one key.
     pub fn key(key: impl Into<Bytes>) -> Self {
         Self { key: key.into(), ..Self::default() }
     }
 
-    /// All keys that begin so.
+    /// Selects all keys with a prefix.
     pub fn prefix(prefix: impl Into<Bytes>) -> Self {
         let (key, end) = prefix_range(prefix.into());
         Self { key, end, ..Self::default() }
     }
 
-    /// The answer has what was deleted.
+    /// Returns the deleted keys and values.
     #[must_use]
     pub fn previous(mut self) -> Self {
         self.previous = true;
@@ -259,20 +258,20 @@ impl Encode for Delete {
     }
 }
 
-/// Keys were deleted.
+/// Response to a [`Delete`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct DeleteResponse {
-    /// Its revision is the one that deleted them, if there were any.
+    /// Its revision is that of the deletion, if any key was deleted.
     pub header: Header,
-    /// How many there were.
+    /// Number of deleted keys.
     pub deleted: i64,
-    /// What they were, where it was asked for.
+    /// The deleted keys and values, if requested.
     pub previous: Vec<KeyValue>,
 }
 
 impl Decode for DeleteResponse {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut response = Self::default();
         fields(message, |number, value| {
             match number {
@@ -287,11 +286,11 @@ impl Decode for DeleteResponse {
     }
 }
 
-/// History to forget.
+/// A compaction of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compaction {
     pub(crate) revision: i64,
-    /// Whether the answer waits until the disk has forgotten it, too.
+    /// Whether to wait until it is removed from disk.
     pub(crate) physical: bool,
 }
 
@@ -302,7 +301,7 @@ impl Encode for Compaction {
     }
 }
 
-/// First key and end of all keys that begin so.
+/// Returns the first key and the range end of a prefix.
 pub(super) fn prefix_range(prefix: Bytes) -> (Bytes, Bytes) {
     let end = range_end(&prefix).into();
     let key = if prefix.is_empty() { Bytes::from_static(b"\0") } else { prefix };
@@ -315,7 +314,7 @@ mod tests {
     use crate::codec::encode;
 
     #[test]
-    fn requests_are_the_bytes_that_etcd_knows() {
+    fn requests_match_etcds_encoding() {
         assert_eq!(encode(&Range::key("a")), b"\x0a\x01a"[..]);
         let page = Range::prefix("a/").limit(500).revision(7);
         assert_eq!(encode(&page), b"\x0a\x02a/\x12\x02a0\x18\xf4\x03\x20\x07"[..]);
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_from_the_bytes_of_one() {
+    fn responses_match_etcds_encoding() {
         let message = b"\x0a\x08\x08\x01\x10\x02\x18\x0c\x20\x03\x12\x0f\x0a\x01a\x10\x05\x18\x07\x20\x02\x2a\x02hi\x30\x09\x18\x01\x20\x03";
         let response = RangeResponse::decode(Bytes::from_static(message)).unwrap();
         assert_eq!(response.header, Header { cluster: 1, member: 2, revision: 12 });

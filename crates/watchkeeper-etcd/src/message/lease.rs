@@ -1,24 +1,24 @@
-//! Leases: time that keys are given to live.
+//! Lease messages.
 
 use bytes::Bytes;
 
 use super::Header;
-use crate::codec::{Decode, Encode, Malformed, Writer, fields};
+use crate::codec::{Decode, DecodeError, Encode, Writer, fields};
 
-/// A lease, as it was granted or kept alive.
+/// A lease that was granted or renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Lease {
-    /// When.
+    /// Header of the response.
     pub header: Header,
-    /// Which one.
+    /// Identifier.
     pub id: i64,
-    /// How many seconds it has from now. etcd may give more than was asked for.
+    /// Remaining time to live, in seconds. etcd may grant more than requested.
     pub ttl: i64,
 }
 
 impl Decode for Lease {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut lease = Self::default();
         fields(message, |number, value| {
             match number {
@@ -33,7 +33,7 @@ impl Decode for Lease {
     }
 }
 
-/// A lease to grant; etcd chooses its number.
+/// A grant; etcd chooses the identifier.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeaseGrantRequest {
     pub(crate) ttl: i64,
@@ -45,7 +45,7 @@ impl Encode for LeaseGrantRequest {
     }
 }
 
-/// A lease to revoke or to keep alive.
+/// A revocation or a renewal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LeaseId(pub(crate) i64);
 
@@ -61,7 +61,7 @@ mod tests {
     use crate::codec::encode;
 
     #[test]
-    fn leases_are_asked_for_and_answered_in_seconds() {
+    fn lease_messages_match_etcds_encoding() {
         assert_eq!(encode(&LeaseGrantRequest { ttl: 60 }), b"\x08\x3c"[..]);
         assert_eq!(encode(&LeaseId(7)), b"\x08\x07"[..]);
         let lease = Lease::decode(Bytes::from_static(b"\x0a\x02\x18\x05\x10\x07\x18\x3c")).unwrap();

@@ -1,9 +1,9 @@
-//! Messages: what is said to etcd and what it answers, by hand, from its published `rpc.proto`.
+//! Messages of etcd's API, written by hand after its published `rpc.proto`.
 //!
-//! From: [`codec`](crate::codec).
-//! To:   users of [`Etcd`](crate::Etcd): requests are built, answers have public fields.
+//! Input: [`codec`](crate::codec).
+//! Output: users of [`Etcd`](crate::Etcd): requests are builders, responses have public fields.
 //!
-//! Only what is used is here; fields that an etcd may add are passed over.
+//! Only the fields that are used are here; all others are skipped.
 
 mod auth;
 mod kv;
@@ -20,26 +20,26 @@ pub use kv::{Delete, DeleteResponse, KeyValue, Put, PutResponse, Range, RangeRes
 pub use lease::Lease;
 pub(crate) use lease::{LeaseGrantRequest, LeaseId};
 pub(crate) use range_end::range_end;
-pub use txn::{Answer, Compare, Comparison, Operation, Txn, TxnResponse};
+pub use txn::{Compare, CompareOp, Txn, TxnOp, TxnOpResponse, TxnResponse};
 pub use watch::{Change, ChangeKind, Watch, WatchResponse};
 pub(crate) use watch::{ProgressRequest, WatchRequest};
 
-use crate::codec::{Decode, Malformed, fields};
+use crate::codec::{Decode, DecodeError, fields};
 
-/// Where an answer comes from, and how far the history had got.
+/// Header of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Header {
-    /// Which cluster.
+    /// Cluster identifier.
     pub cluster: u64,
-    /// Which member of it.
+    /// Member identifier.
     pub member: u64,
-    /// The newest revision of the whole key space when the request was answered.
+    /// Current revision of the key space when the response was created.
     pub revision: i64,
 }
 
 impl Decode for Header {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut header = Self::default();
         fields(message, |number, value| {
             match number {
@@ -54,12 +54,12 @@ impl Decode for Header {
     }
 }
 
-/// An answer of which nobody wants to know more.
+/// A response of which only the header is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OnlyHeader(pub(crate) Header);
 
 impl Decode for OnlyHeader {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut header = Header::default();
         fields(message, |number, value| {
             if number == 1 {
@@ -73,11 +73,11 @@ impl Decode for OnlyHeader {
 
 macro_rules! public {
     ($($message:ident),+) => {$(
-        /// Reads a message, without the frame of gRPC.
+        /// Decodes a message, without gRPC's frame header.
         impl TryFrom<Bytes> for $message {
-            type Error = Malformed;
+            type Error = DecodeError;
 
-            fn try_from(message: Bytes) -> Result<Self, Malformed> {
+            fn try_from(message: Bytes) -> Result<Self, DecodeError> {
                 Self::decode(message)
             }
         }

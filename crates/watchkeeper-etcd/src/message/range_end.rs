@@ -1,8 +1,8 @@
-//! Range ends: how etcd says "all keys with this prefix".
+//! Range ends: etcd's encoding of "all keys with this prefix".
 
-/// The first key after all those that begin so. etcd says `\0` where there is none.
+/// Returns the first key after all keys with a prefix, or `\0` if no such key exists.
 ///
-/// An empty prefix is every key, and those begin with `\0`: say so of the key, too.
+/// For an empty prefix, the key of the range has to be `\0` too.
 pub(crate) fn range_end(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {

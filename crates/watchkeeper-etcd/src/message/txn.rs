@@ -1,18 +1,18 @@
-//! Transactions: if these hold, do that, and otherwise something else; all at one revision.
+//! Transactions: comparisons, and the operations that run if they hold or fail, at one revision.
 
 use bytes::Bytes;
 
 use super::{Delete, DeleteResponse, Header, Put, PutResponse, Range, RangeResponse};
-use crate::codec::{Decode, Encode, Malformed, Value, Writer, fields};
+use crate::codec::{Decode, DecodeError, Encode, Value, Writer, fields};
 
-/// What must hold of a key. A key that is not there has 0 for everything.
+/// A comparison. A key that does not exist has version, revisions and lease 0.
 ///
 /// ```
-/// use watchkeeper_etcd::{Compare, Comparison, Put, Range, Txn};
+/// use watchkeeper_etcd::{Compare, CompareOp, Put, Range, Txn};
 ///
-/// // Create, or else read what is there.
+/// // Creates the key, or reads the existing one.
 /// let create = Txn::new()
-///     .when(Compare::mod_revision("/pods/a", Comparison::Equal, 0))
+///     .when(Compare::mod_revision("/pods/a", CompareOp::Equal, 0))
 ///     .then(Put::new("/pods/a", "{}"))
 ///     .otherwise(Range::key("/pods/a"));
 /// # let _ = create;
@@ -20,7 +20,7 @@ use crate::codec::{Decode, Encode, Malformed, Value, Writer, fields};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compare {
     key: Bytes,
-    how: Comparison,
+    op: CompareOp,
     with: Target,
 }
 
@@ -33,49 +33,49 @@ enum Target {
     Lease(i64),
 }
 
-/// How to compare what the key has with what is given.
+/// How the key's property compares with the given one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Comparison {
-    /// The key's is equal.
+pub enum CompareOp {
+    /// Equal.
     Equal = 0,
-    /// The key's is greater.
+    /// Greater.
     Greater = 1,
-    /// The key's is less.
+    /// Less.
     Less = 2,
-    /// The key's is another.
+    /// Not equal.
     NotEqual = 3,
 }
 
 impl Compare {
-    /// How often it was written since it was created.
-    pub fn version(key: impl Into<Bytes>, how: Comparison, version: i64) -> Self {
-        Self { key: key.into(), how, with: Target::Version(version) }
+    /// Compares the number of writes since the creation.
+    pub fn version(key: impl Into<Bytes>, op: CompareOp, version: i64) -> Self {
+        Self { key: key.into(), op, with: Target::Version(version) }
     }
 
-    /// The revision that created it.
-    pub fn create_revision(key: impl Into<Bytes>, how: Comparison, revision: i64) -> Self {
-        Self { key: key.into(), how, with: Target::Create(revision) }
+    /// Compares the revision of the creation.
+    pub fn create_revision(key: impl Into<Bytes>, op: CompareOp, revision: i64) -> Self {
+        Self { key: key.into(), op, with: Target::Create(revision) }
     }
 
-    /// The revision that last wrote it.
-    pub fn mod_revision(key: impl Into<Bytes>, how: Comparison, revision: i64) -> Self {
-        Self { key: key.into(), how, with: Target::Mod(revision) }
+    /// Compares the revision of the last write.
+    pub fn mod_revision(key: impl Into<Bytes>, op: CompareOp, revision: i64) -> Self {
+        Self { key: key.into(), op, with: Target::Mod(revision) }
     }
 
-    /// Its value. A key that is not there compares with nothing.
-    pub fn value(key: impl Into<Bytes>, how: Comparison, value: impl Into<Bytes>) -> Self {
-        Self { key: key.into(), how, with: Target::Value(value.into()) }
+    /// Compares the value. Fails for a key that does not exist.
+    pub fn value(key: impl Into<Bytes>, op: CompareOp, value: impl Into<Bytes>) -> Self {
+        Self { key: key.into(), op, with: Target::Value(value.into()) }
     }
 
-    /// Its lease.
-    pub fn lease(key: impl Into<Bytes>, how: Comparison, id: i64) -> Self {
-        Self { key: key.into(), how, with: Target::Lease(id) }
+    /// Compares the lease.
+    pub fn lease(key: impl Into<Bytes>, op: CompareOp, id: i64) -> Self {
+        Self { key: key.into(), op, with: Target::Lease(id) }
     }
 }
 
 impl Encode for Compare {
     fn encode(&self, out: &mut Writer) {
-        out.int(1, self.how as i64);
+        out.int(1, self.op as i64);
         let target = match self.with {
             Target::Version(_) => 0,
             Target::Create(_) => 1,
@@ -95,36 +95,36 @@ impl Encode for Compare {
     }
 }
 
-/// What a transaction does.
+/// An operation of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Operation {
-    /// Reads.
+pub enum TxnOp {
+    /// A read.
     Range(Range),
-    /// Writes.
+    /// A write.
     Put(Put),
-    /// Deletes.
+    /// A deletion.
     Delete(Delete),
 }
 
-impl From<Range> for Operation {
+impl From<Range> for TxnOp {
     fn from(range: Range) -> Self {
         Self::Range(range)
     }
 }
 
-impl From<Put> for Operation {
+impl From<Put> for TxnOp {
     fn from(put: Put) -> Self {
         Self::Put(put)
     }
 }
 
-impl From<Delete> for Operation {
+impl From<Delete> for TxnOp {
     fn from(delete: Delete) -> Self {
         Self::Delete(delete)
     }
 }
 
-impl Encode for Operation {
+impl Encode for TxnOp {
     fn encode(&self, out: &mut Writer) {
         match self {
             Self::Range(range) => out.message(1, range),
@@ -134,37 +134,37 @@ impl Encode for Operation {
     }
 }
 
-/// If all of these hold, do that, and otherwise something else.
+/// A transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Txn {
     compare: Vec<Compare>,
-    then: Vec<Operation>,
-    otherwise: Vec<Operation>,
+    then: Vec<TxnOp>,
+    otherwise: Vec<TxnOp>,
 }
 
 impl Txn {
-    /// Does nothing yet.
+    /// Creates an empty transaction.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds what must hold.
+    /// Adds a comparison; all have to hold.
     #[must_use]
     pub fn when(mut self, compare: Compare) -> Self {
         self.compare.push(compare);
         self
     }
 
-    /// Adds what is done if all of it holds.
+    /// Adds an operation that runs if all comparisons hold.
     #[must_use]
-    pub fn then(mut self, operation: impl Into<Operation>) -> Self {
+    pub fn then(mut self, operation: impl Into<TxnOp>) -> Self {
         self.then.push(operation.into());
         self
     }
 
-    /// Adds what is done if it does not.
+    /// Adds an operation that runs if a comparison fails.
     #[must_use]
-    pub fn otherwise(mut self, operation: impl Into<Operation>) -> Self {
+    pub fn otherwise(mut self, operation: impl Into<TxnOp>) -> Self {
         self.otherwise.push(operation.into());
         self
     }
@@ -178,53 +178,53 @@ impl Encode for Txn {
     }
 }
 
-/// What a transaction has done.
+/// Response to a [`Txn`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct TxnResponse {
-    /// Its revision is the one that all of it happened at.
+    /// Its revision is that of all operations.
     pub header: Header,
-    /// Whether all held that had to.
+    /// Whether all comparisons held.
     pub succeeded: bool,
-    /// An answer for each operation, in their order.
-    pub answers: Vec<Answer>,
+    /// One response per operation, in order.
+    pub responses: Vec<TxnOpResponse>,
 }
 
-/// What an operation of a transaction has done.
+/// Response to an operation of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// It has read.
+pub enum TxnOpResponse {
+    /// To a read.
     Range(RangeResponse),
-    /// It has written.
+    /// To a write.
     Put(PutResponse),
-    /// It has deleted.
+    /// To a deletion.
     Delete(DeleteResponse),
 }
 
-impl Decode for Answer {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
-        let mut answer = None;
+impl Decode for TxnOpResponse {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
+        let mut response = None;
         fields(message, |number, value: Value| {
             match number {
-                1 => answer = Some(Self::Range(value.message()?)),
-                2 => answer = Some(Self::Put(value.message()?)),
-                3 => answer = Some(Self::Delete(value.message()?)),
+                1 => response = Some(Self::Range(value.message()?)),
+                2 => response = Some(Self::Put(value.message()?)),
+                3 => response = Some(Self::Delete(value.message()?)),
                 _ => {}
             }
             Ok(())
         })?;
-        answer.ok_or(Malformed::NoOperation)
+        response.ok_or(DecodeError::UnknownResponse)
     }
 }
 
 impl Decode for TxnResponse {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut response = Self::default();
         fields(message, |number, value| {
             match number {
                 1 => response.header = value.message()?,
                 2 => response.succeeded = value.bool(),
-                3 => response.answers.push(value.message()?),
+                3 => response.responses.push(value.message()?),
                 _ => {}
             }
             Ok(())
@@ -239,9 +239,9 @@ mod tests {
     use crate::codec::encode;
 
     #[test]
-    fn a_transaction_is_the_bytes_that_etcd_knows() {
+    fn transactions_match_etcds_encoding() {
         let txn = Txn::new()
-            .when(Compare::mod_revision("k", Comparison::Equal, 0))
+            .when(Compare::mod_revision("k", CompareOp::Equal, 0))
             .then(Put::new("k", "v"))
             .otherwise(Range::key("k"));
         let expected =
@@ -250,13 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn every_comparison_says_what_it_compares_even_with_nothing() {
+    fn comparisons_encode_their_target_even_if_it_is_zero() {
         let table: [(Compare, &[u8]); 5] = [
-            (Compare::version("k", Comparison::Greater, 0), b"\x08\x01\x1a\x01k\x20\x00"),
-            (Compare::create_revision("k", Comparison::Less, 5), b"\x08\x02\x10\x01\x1a\x01k\x28\x05"),
-            (Compare::mod_revision("k", Comparison::NotEqual, 5), b"\x08\x03\x10\x02\x1a\x01k\x30\x05"),
-            (Compare::value("k", Comparison::Equal, ""), b"\x10\x03\x1a\x01k\x3a\x00"),
-            (Compare::lease("k", Comparison::Equal, 0), b"\x10\x04\x1a\x01k\x40\x00"),
+            (Compare::version("k", CompareOp::Greater, 0), b"\x08\x01\x1a\x01k\x20\x00"),
+            (Compare::create_revision("k", CompareOp::Less, 5), b"\x08\x02\x10\x01\x1a\x01k\x28\x05"),
+            (Compare::mod_revision("k", CompareOp::NotEqual, 5), b"\x08\x03\x10\x02\x1a\x01k\x30\x05"),
+            (Compare::value("k", CompareOp::Equal, ""), b"\x10\x03\x1a\x01k\x3a\x00"),
+            (Compare::lease("k", CompareOp::Equal, 0), b"\x10\x04\x1a\x01k\x40\x00"),
         ];
         for (compare, expected) in table {
             assert_eq!(encode(&compare), *expected, "{compare:?}");
@@ -264,16 +264,16 @@ mod tests {
     }
 
     #[test]
-    fn answers_come_in_their_order_and_an_empty_one_is_refused() {
+    fn responses_are_in_order_and_an_empty_one_is_rejected() {
         let message = b"\x10\x01\x1a\x04\x12\x02\x0a\x00\x1a\x04\x1a\x02\x10\x02\x1a\x04\x0a\x02\x20\x03";
         let response = TxnResponse::decode(Bytes::from_static(message)).unwrap();
         assert!(response.succeeded);
-        assert!(matches!(&response.answers[..], [
-            Answer::Put(_),
-            Answer::Delete(delete),
-            Answer::Range(range),
+        assert!(matches!(&response.responses[..], [
+            TxnOpResponse::Put(_),
+            TxnOpResponse::Delete(delete),
+            TxnOpResponse::Range(range),
         ] if delete.deleted == 2 && range.count == 3));
         let empty = TxnResponse::decode(Bytes::from_static(b"\x1a\x00"));
-        assert_eq!(empty, Err(Malformed::NoOperation));
+        assert_eq!(empty, Err(DecodeError::UnknownResponse));
     }
 }

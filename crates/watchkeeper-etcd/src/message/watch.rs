@@ -1,12 +1,12 @@
-//! Watches: what changes from a revision on.
+//! Watch messages.
 
 use bytes::Bytes;
 
 use super::kv::prefix_range;
 use super::{Header, KeyValue};
-use crate::codec::{Decode, Encode, Malformed, Writer, fields};
+use crate::codec::{Decode, DecodeError, Encode, Writer, fields};
 
-/// Which keys to watch, and from when.
+/// A watch of a key or of a range of keys.
 ///
 /// ```
 /// use watchkeeper_etcd::Watch;
@@ -24,33 +24,32 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// One key.
+    /// Watches one key.
     pub fn key(key: impl Into<Bytes>) -> Self {
         Self { key: key.into(), ..Self::default() }
     }
 
-    /// All keys that begin so.
+    /// Watches all keys with a prefix.
     pub fn prefix(prefix: impl Into<Bytes>) -> Self {
         let (key, end) = prefix_range(prefix.into());
         Self { key, end, ..Self::default() }
     }
 
-    /// The first revision of interest; 0, the default, for the one that comes next.
+    /// Sets the first revision; 0, the default, means the next one.
     #[must_use]
     pub fn from(mut self, revision: i64) -> Self {
         self.from = revision;
         self
     }
 
-    /// Changes have what was there before, where etcd still knows it.
+    /// Includes the previous key and value in changes, unless they are compacted.
     #[must_use]
     pub fn previous(mut self) -> Self {
         self.previous = true;
         self
     }
 
-    /// etcd tells now and then how far it has got, if nothing else is to be told: every ten minutes by its
-    /// default.
+    /// Requests progress notifications while nothing changes: every ten minutes by etcd's default.
     #[must_use]
     pub fn progress(mut self) -> Self {
         self.progress = true;
@@ -58,7 +57,7 @@ impl Watch {
     }
 }
 
-/// Changes that are long come in fragments: who reads them has less to hold.
+/// Always requests fragments, so that a large response need not be buffered whole.
 impl Encode for Watch {
     fn encode(&self, out: &mut Writer) {
         out.bytes(1, &self.key);
@@ -70,7 +69,7 @@ impl Encode for Watch {
     }
 }
 
-/// Begins a watch.
+/// Creates a watch.
 #[derive(Debug)]
 pub(crate) struct WatchRequest<'a>(pub(crate) &'a Watch);
 
@@ -80,7 +79,7 @@ impl Encode for WatchRequest<'_> {
     }
 }
 
-/// Asks how far the watches of a stream have got.
+/// Requests the progress of a stream's watches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProgressRequest;
 
@@ -90,35 +89,35 @@ impl Encode for ProgressRequest {
     }
 }
 
-/// What a watch says.
+/// A response of a watch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WatchResponse {
-    /// Where nothing has changed, its revision is how far the watch has got.
+    /// In a progress response, its revision is that up to which all changes were sent.
     pub header: Header,
-    /// Whether this is the first answer.
+    /// Whether this is the first response.
     pub created: bool,
-    /// Whether this is the last answer.
+    /// Whether this is the last response.
     pub canceled: bool,
-    /// Where the watch begins before what etcd still knows: the first revision that it knows.
+    /// The first available revision, if the watch was cancelled because its revision is compacted.
     pub compact_revision: i64,
-    /// Why it is the last answer.
+    /// Why the watch was cancelled.
     pub cancel_reason: String,
-    /// Whether what comes next belongs to the same answer.
+    /// Whether the next response continues this one.
     pub fragment: bool,
-    /// What has changed, in the order of revisions. Those of one revision come in one answer.
+    /// Changes in the order of revisions. Those of one revision are in one response, or in its fragments.
     pub changes: Vec<Change>,
 }
 
 impl WatchResponse {
-    /// Whether it only says how far the watch has got.
+    /// Returns whether this is a progress notification.
     pub fn is_progress(&self) -> bool {
         self.changes.is_empty() && !self.created && !self.canceled && !self.fragment
     }
 }
 
 impl Decode for WatchResponse {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut response = Self::default();
         fields(message, |number, value| {
             match number {
@@ -137,30 +136,30 @@ impl Decode for WatchResponse {
     }
 }
 
-/// A key that was written or deleted.
+/// A change of a key; etcd's `Event`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Change {
-    /// Which of the two.
+    /// Write or deletion.
     pub kind: ChangeKind,
-    /// What the key is now; of one that was deleted, key and revision alone.
+    /// The key after the change; for a deletion, only key and `mod_revision` are set.
     pub kv: KeyValue,
-    /// What it was, where it was asked for and etcd still knows it.
+    /// The key before the change, if requested and not compacted.
     pub previous: Option<KeyValue>,
 }
 
-/// Whether a key was written or deleted.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ChangeKind {
-    /// It was written.
+    /// The key was written.
     #[default]
     Put,
-    /// It was deleted, by somebody or because its lease is over.
+    /// The key was deleted, or its lease expired.
     Delete,
 }
 
 impl Decode for Change {
-    fn decode(message: Bytes) -> Result<Self, Malformed> {
+    fn decode(message: Bytes) -> Result<Self, DecodeError> {
         let mut change = Self::default();
         fields(message, |number, value| {
             match number {
@@ -182,7 +181,7 @@ mod tests {
     use crate::codec::encode;
 
     #[test]
-    fn a_watch_asks_for_fragments_and_what_it_was_told_to() {
+    fn watch_requests_match_etcds_encoding() {
         let watch = Watch::prefix("a").from(8).previous().progress();
         let expected = b"\x0a\x0e\x0a\x01a\x12\x01b\x18\x08\x20\x01\x30\x01\x40\x01";
         assert_eq!(encode(&WatchRequest(&watch)), expected[..]);
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_endings_and_progress_are_told_apart() {
+    fn changes_cancellations_and_progress_are_distinguished() {
         let deleted = b"\x0a\x02\x18\x09\x5a\x0e\x08\x01\x12\x05\x0a\x01a\x18\x09\x1a\x03\x0a\x01a";
         let response = WatchResponse::decode(Bytes::from_static(deleted)).unwrap();
         assert!(!response.is_progress());
@@ -208,6 +207,6 @@ mod tests {
         let response = WatchResponse::decode(Bytes::from_static(progress)).unwrap();
         assert!(response.is_progress());
         assert_eq!(response.header.revision, 11);
-        assert_eq!(WatchResponse::decode(Bytes::from_static(b"\x32\x01\xff")), Err(Malformed::NoText));
+        assert_eq!(WatchResponse::decode(Bytes::from_static(b"\x32\x01\xff")), Err(DecodeError::InvalidUtf8));
     }
 }

@@ -1,4 +1,4 @@
-//! Errors of etcd's as the reflector knows them.
+//! Maps etcd's errors to those of the reflector.
 
 use std::time::Duration;
 
@@ -6,63 +6,65 @@ use watchkeeper_core::{ListError, ResourceVersion, Status, WatchError};
 
 use crate::Error;
 
-/// When to ask an etcd again that has too much to do.
+/// Delay after which an overloaded etcd is asked again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Why a list failed.
-pub(super) fn of_list(error: Error) -> ListError {
-    match sort(error) {
-        Sorted::Said(status) => status.into(),
-        Sorted::Away(error) => ListError::ConnectionRefused(error.into()),
-        Sorted::Broke(error) => ListError::Interrupted(error.into()),
-        Sorted::Malformed(error) => ListError::Malformed(error.into()),
+/// Maps an error of a list.
+pub(super) fn list_error(error: Error) -> ListError {
+    match classify(error) {
+        Class::Status(status) => status.into(),
+        Class::Unreachable(error) => ListError::ConnectionRefused(error.into()),
+        Class::Interrupted(error) => ListError::Interrupted(error.into()),
+        Class::Malformed(error) => ListError::Malformed(error.into()),
     }
 }
 
-/// Why a watch could not be opened. An etcd that is away has not forgotten anything.
-pub(super) fn of_opening(error: Error) -> WatchError {
-    match sort(error) {
-        Sorted::Said(status) => status.into(),
-        Sorted::Away(error) | Sorted::Broke(error) => WatchError::ConnectionRefused(error.into()),
-        Sorted::Malformed(error) => WatchError::Malformed(error.into()),
+/// Maps an error of opening a watch: if etcd is unavailable, the watch can be retried from the same version.
+pub(super) fn open_error(error: Error) -> WatchError {
+    match classify(error) {
+        Class::Status(status) => status.into(),
+        Class::Unreachable(error) | Class::Interrupted(error) => WatchError::ConnectionRefused(error.into()),
+        Class::Malformed(error) => WatchError::Malformed(error.into()),
     }
 }
 
-/// Why a watch ended.
-pub(super) fn of_watch(error: Error) -> WatchError {
-    match sort(error) {
-        Sorted::Said(status) => status.into(),
-        Sorted::Away(error) | Sorted::Broke(error) => WatchError::Interrupted(error.into()),
-        Sorted::Malformed(error) => WatchError::Malformed(error.into()),
+/// Maps an error of a running watch.
+pub(super) fn watch_error(error: Error) -> WatchError {
+    match classify(error) {
+        Class::Status(status) => status.into(),
+        Class::Unreachable(error) | Class::Interrupted(error) => WatchError::Interrupted(error.into()),
+        Class::Malformed(error) => WatchError::Malformed(error.into()),
     }
 }
 
-/// etcd has not got as far as that.
+/// Returns the status for a version that etcd has not reached.
 pub(super) fn too_large(asked: &ResourceVersion, current: &ResourceVersion) -> Status {
     Status::too_large_resource_version(asked, current, RETRY_AFTER)
 }
 
-enum Sorted {
-    Said(Status),
-    Away(Error),
-    Broke(Error),
+enum Class {
+    Status(Status),
+    Unreachable(Error),
+    Interrupted(Error),
     Malformed(Error),
 }
 
-fn sort(error: Error) -> Sorted {
+fn classify(error: Error) -> Class {
     match error {
-        Error::Unreachable(_) => Sorted::Away(error),
-        Error::Unavailable { .. } => Sorted::Broke(error),
-        Error::Malformed(_) | Error::TooLong { .. } | Error::NotEtcd(_) => Sorted::Malformed(error),
-        Error::Compacted { first } => Sorted::Said(Status::expired(match first {
-            Some(first) => format!("the revision has been compacted: etcd knows those from {first} on"),
+        Error::Unreachable(_) => Class::Unreachable(error),
+        Error::Unavailable { .. } => Class::Interrupted(error),
+        Error::Malformed(_) | Error::TooLong { .. } | Error::NotEtcd(_) => Class::Malformed(error),
+        Error::Compacted { first } => Class::Status(Status::expired(match first {
+            Some(first) => {
+                format!("the revision has been compacted; the first available revision is {first}")
+            }
             None => error.to_string(),
         })),
-        Error::FutureRevision => Sorted::Said(too_large(&"".into(), &"".into())),
-        Error::Busy { message } => Sorted::Said(Status::too_many_requests(message, RETRY_AFTER)),
-        Error::Unauthenticated { message } => Sorted::Said(Status::unauthorized(message)),
-        Error::Denied { message } => Sorted::Said(Status::forbidden(None, "", message)),
-        Error::LeaseNotFound | Error::Refused { .. } => Sorted::Said(Status::internal_error(error)),
+        Error::FutureRevision => Class::Status(too_large(&"".into(), &"".into())),
+        Error::Busy { message } => Class::Status(Status::too_many_requests(message, RETRY_AFTER)),
+        Error::Unauthenticated { message } => Class::Status(Status::unauthorized(message)),
+        Error::PermissionDenied { message } => Class::Status(Status::forbidden(None, "", message)),
+        Error::LeaseNotFound | Error::Rpc { .. } => Class::Status(Status::internal_error(error)),
     }
 }
 
@@ -71,22 +73,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_error_is_one_that_the_reflector_answers_rightly() {
+    fn errors_map_to_those_that_the_reflector_handles() {
         let compacted = || Error::Compacted { first: Some(7) };
-        assert!(matches!(of_list(compacted()), ListError::Expired(_)));
-        assert!(matches!(of_opening(compacted()), WatchError::Expired(_)));
-        assert!(matches!(of_watch(compacted()), WatchError::Expired(_)));
-        assert!(matches!(of_list(Error::FutureRevision), ListError::TooLarge(_)));
-        let broke = || Error::unavailable("it broke");
-        assert!(matches!(of_list(broke()), ListError::Interrupted(_)));
-        assert!(matches!(of_opening(broke()), WatchError::ConnectionRefused(_)));
-        assert!(matches!(of_watch(broke()), WatchError::Interrupted(_)));
-        assert!(matches!(of_list(Error::Unreachable("nobody".into())), ListError::ConnectionRefused(_)));
+        assert!(matches!(list_error(compacted()), ListError::Expired(_)));
+        assert!(matches!(open_error(compacted()), WatchError::Expired(_)));
+        assert!(matches!(watch_error(compacted()), WatchError::Expired(_)));
+        assert!(matches!(list_error(Error::FutureRevision), ListError::TooLarge(_)));
+        let broke = || Error::unavailable("connection reset");
+        assert!(matches!(list_error(broke()), ListError::Interrupted(_)));
+        assert!(matches!(open_error(broke()), WatchError::ConnectionRefused(_)));
+        assert!(matches!(watch_error(broke()), WatchError::Interrupted(_)));
+        assert!(matches!(list_error(Error::Unreachable("nobody".into())), ListError::ConnectionRefused(_)));
         let busy = Error::Busy { message: "busy".into() };
-        assert!(matches!(of_list(busy), ListError::TooManyRequests(_)));
-        let denied = || Error::Denied { message: "no".into() };
-        assert!(matches!(of_list(denied()), ListError::Refused(status) if status.is_forbidden()));
-        assert!(matches!(of_opening(denied()), WatchError::Refused(_)));
-        assert!(matches!(of_list(Error::TooLong { length: 2, limit: 1 }), ListError::Malformed(_)));
+        assert!(matches!(list_error(busy), ListError::TooManyRequests(_)));
+        let denied = || Error::PermissionDenied { message: "no".into() };
+        assert!(matches!(list_error(denied()), ListError::Refused(status) if status.is_forbidden()));
+        assert!(matches!(open_error(denied()), WatchError::Refused(_)));
+        assert!(matches!(list_error(Error::TooLong { length: 2, limit: 1 }), ListError::Malformed(_)));
     }
 }

@@ -1,15 +1,13 @@
-//! Keys: which object a key of etcd's is.
+//! Maps etcd keys to object keys.
 
 use bytes::Bytes;
 use watchkeeper_core::ObjectKey;
 
-/// Which object a key of etcd's is.
-///
-/// Two keys must not be the same object. A closure will do:
+/// Maps an etcd key to an object key. Distinct keys must map to distinct objects. Implemented by closures:
 ///
 /// ```
 /// use watchkeeper_core::ObjectKey;
-/// use watchkeeper_etcd::Keys;
+/// use watchkeeper_etcd::KeyMapper;
 ///
 /// // services/NAME/REGION: the region is the namespace
 /// let keys = |key: &[u8]| {
@@ -19,37 +17,37 @@ use watchkeeper_core::ObjectKey;
 /// };
 /// assert_eq!(keys.object_key(b"services/web/eu"), Some(ObjectKey::namespaced("eu", "web")));
 /// ```
-pub trait Keys: Send + Sync {
-    /// The object; `None` if the key is none of the collection, and passed over.
+pub trait KeyMapper: Send + Sync {
+    /// Returns the object key; `None` skips the key.
     fn object_key(&self, key: &[u8]) -> Option<ObjectKey>;
 }
 
-impl<F: Fn(&[u8]) -> Option<ObjectKey> + Send + Sync> Keys for F {
+impl<F: Fn(&[u8]) -> Option<ObjectKey> + Send + Sync> KeyMapper for F {
     fn object_key(&self, key: &[u8]) -> Option<ObjectKey> {
         self(key)
     }
 }
 
-/// `PREFIX/NAMESPACE/NAME` or `PREFIX/NAME`. Keys with more parts, with empty ones, or that are not UTF-8, are no
-/// objects. It makes no difference whether the prefix ends with a slash.
+/// Maps `PREFIX/NAMESPACE/NAME` and `PREFIX/NAME`. Keys with more parts, with empty ones or that are not UTF-8 are
+/// skipped. A slash at the end of the prefix makes no difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnderPrefix {
+pub struct PrefixKeys {
     /// Without a slash at the end.
     prefix: Bytes,
 }
 
-impl UnderPrefix {
-    /// Under this prefix.
+impl PrefixKeys {
+    /// Creates a mapper for a prefix.
     pub fn new(prefix: impl Into<Bytes>) -> Self {
         let prefix = prefix.into();
         Self { prefix: prefix.strip_suffix(b"/").map_or_else(|| prefix.clone(), Bytes::copy_from_slice) }
     }
 }
 
-impl Keys for UnderPrefix {
+impl KeyMapper for PrefixKeys {
     fn object_key(&self, key: &[u8]) -> Option<ObjectKey> {
         let key = key.strip_prefix(&*self.prefix)?;
-        // Without any prefix, keys need not begin with a slash.
+        // With an empty prefix, keys need not begin with a slash.
         let key = key.strip_prefix(b"/").or(self.prefix.is_empty().then_some(key))?;
         let key = std::str::from_utf8(key).ok()?;
         let (namespace, name) = match key.split_once('/') {
@@ -67,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_follows_the_prefix_is_a_name_or_a_namespace_and_a_name() {
+    fn keys_below_the_prefix_are_names_or_namespaced_names() {
         let table: [(&str, &[u8], Option<&str>); 14] = [
             ("/pods/", b"/pods/web", Some("web")),
             ("/pods", b"/pods/web", Some("web")),
@@ -85,7 +83,7 @@ mod tests {
             ("/pods", b"web", None),
         ];
         for (prefix, key, expected) in table {
-            let found = UnderPrefix::new(prefix).object_key(key);
+            let found = PrefixKeys::new(prefix).object_key(key);
             assert_eq!(found.as_ref().map(ObjectKey::as_str), expected, "{prefix:?} {key:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! Lists: a collection at one revision (S1), read range by range.
+//! Lists of one revision (`source.S1`), read range by range.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::{Collection, errors};
 use crate::message::range_end;
 use crate::{Error, Range, RangeResponse};
 
-/// A list while it is read.
+/// A list in progress.
 struct Listing {
     collection: Arc<Collection>,
-    /// The revision; 0 before the first range has told which one is the newest.
+    /// The revision of the list; 0 before the first response, if the current one is requested.
     revision: i64,
     not_older_than: Option<ResourceVersion>,
     from: Bytes,
-    /// How many keys the page may yet have, where it is limited.
+    /// Remaining keys of the page, if it is limited.
     left: Option<u32>,
-    /// How many keys are read at once.
+    /// Keys per range request.
     range: u32,
     ready: VecDeque<ListPart>,
     has_ended: bool,
@@ -46,10 +46,8 @@ enum Begin {
 impl Listing {
     fn begin(collection: Arc<Collection>, request: ListRequest) -> Result<Self, ListError> {
         let ListRequest { at, limit } = request;
-        let mut from = match collection.prefix.is_empty() {
-            true => Bytes::from_static(b"\0"),
-            false => collection.prefix.clone(),
-        };
+        let mut from =
+            if collection.prefix.is_empty() { Bytes::from_static(b"\0") } else { collection.prefix.clone() };
         let mut exact = 0;
         let mut not_older_than = None;
         match at {
@@ -92,7 +90,7 @@ impl Listing {
         }
     }
 
-    /// The next range. One that is too long is asked for in two.
+    /// Reads the next range. If the response is too large, the range is halved.
     async fn read(&mut self) -> Result<RangeResponse, ListError> {
         let end = range_end(&self.collection.prefix);
         loop {
@@ -109,7 +107,7 @@ impl Listing {
                         errors::too_large(&version(self.revision), &ResourceVersion::default()).into()
                     );
                 }
-                Err(error) => return Err(errors::of_list(error)),
+                Err(error) => return Err(errors::list_error(error)),
             }
         }
     }
@@ -122,7 +120,7 @@ impl Listing {
             return Err(errors::too_large(&least, &version(current)).into());
         }
         if self.revision == 0 {
-            self.revision = current; // S1
+            self.revision = current; // source.S1
         }
         Ok(())
     }
@@ -132,18 +130,18 @@ impl Listing {
         self.ready.extend(items.map(ListPart::Item));
         let read = response.kvs.len();
         self.left = self.left.map(|left| left.saturating_sub(u32::try_from(read).unwrap_or(u32::MAX)));
-        // Where there is more without there being anything, there is no going on from it.
+        // Without a last key, the list cannot be continued.
         let last = response.kvs.last().filter(|_| response.more);
         if let Some(last) = last {
             let mut from = BytesMut::from(&*last.key);
-            from.extend_from_slice(b"\0"); // the first key that comes after it
+            from.extend_from_slice(b"\0"); // the next possible key
             self.from = from.freeze();
         }
         if last.is_some() && self.left != Some(0) {
             return;
         }
         self.has_ended = true;
-        let token = last.map(|_| Token { revision: self.revision, from: self.from.clone() }.print());
+        let token = last.map(|_| Token { revision: self.revision, from: self.from.clone() }.encode());
         let beyond = u64::try_from(response.count).unwrap_or(0).saturating_sub(read as u64);
         let is_counted = token.is_some() && self.collection.selector.is_everything();
         self.ready.push_back(ListPart::End(ListEnd {

@@ -1,17 +1,19 @@
-//! Source: a prefix of an etcd as a collection.
+//! Source: the keys with a prefix, as a collection of objects.
 //!
-//! From: [`Etcd`].
-//! To:   the reflector, as a [`ListWatch`].
+//! Input: [`Etcd`].
+//! Output: the reflector, through [`ListWatch`].
 //!
-//! A key is an object if the [`Keys`] know it, the [`Values`] can read what it has, and the selector matches. What
-//! becomes or ceases to be one while it is watched is added or deleted, so that a watch leads to what a list would
-//! show.
+//! A key is an object if the [`KeyMapper`] maps it, the [`ValueDecoder`] decodes its value and the selector matches.
+//! A watch reports keys that begin or cease to be objects as added or deleted, so that it leads to the same state as
+//! a list.
 //!
-//! - S1: a list is of one revision, in however many ranges it is read. Where that has been compacted, the list has
-//!   expired.
-//! - S2: of the changes of one revision a watch tells all or none, so that after the last version that it told nothing
-//!   is missing.
-//! - S3: an object's version is the revision that last wrote its key, and its uid the one that created it.
+//! Invariants:
+//! - `source.S1`: a list is of one revision, however many ranges it is read in. If that is compacted meanwhile, the
+//!   list fails as expired.
+//! - `source.S2`: a watch delivers all changes of a revision or none, so that it can be resumed after the last
+//!   version.
+//! - `source.S3`: the resource version of an object is the revision of the last write of its key, and its UID that of
+//!   its creation.
 
 mod errors;
 mod keys;
@@ -31,17 +33,15 @@ use watchkeeper_core::{
     BoxError, LabelSelector, ListRequest, ListStream, ListWatch, ObjectKey, WatchOpening, WatchRequest,
 };
 
-pub use keys::{Keys, UnderPrefix};
-pub use values::{Json, Protobuf, Values};
+pub use keys::{KeyMapper, PrefixKeys};
+pub use values::{Json, Protobuf, ValueDecoder};
 
 use crate::{Etcd, KeyValue};
 
-/// How many keys are read at once, unless said otherwise.
 const PAGE_SIZE: NonZeroU32 = NonZeroU32::new(500).expect("500 is not 0");
-/// How long a watch says nothing before etcd is asked how far it has got, unless said otherwise.
 const PROGRESS_EVERY: Duration = Duration::from_secs(30);
 
-/// All keys with a prefix, as objects to list and to watch.
+/// A list/watch source over all keys with a prefix.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,56 +51,56 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(30);
 ///
 /// let etcd = Etcd::builder(["http://127.0.0.1:2379"]).build()?;
 /// let services = EtcdSource::new(etcd, "/services/"); // /services/NAMESPACE/NAME, or /services/NAME
-/// let kind = Kind::new("", "", "Service"); // without a version: of no API
+/// let kind = Kind::new("", "", "Service"); // no API version: the values are not Kubernetes objects
 /// let informer = Informer::new(kind, services);
 /// informer.start();
-/// informer.synced().await;
+/// informer.wait_until_ready().await;
 /// let all = informer.reader::<serde_json::Value>(Keep::Encoded);
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// Values are JSON by default and need no metadata: key, version and uid come from etcd. Anything else has a
-/// [reader of its own](Values).
+/// Values are JSON by default and need no metadata: key, resource version and UID come from etcd. Other formats need
+/// a [`ValueDecoder`].
 ///
-/// Lists come from the newest state that a majority of the members agrees on, whatever version is asked for, unless it
-/// is an exact one; they are read in ranges, at one revision. A watch has a bookmark at least each minute, even where
-/// the prefix is idle and others are not. Initial events are not to be had: a list is as good.
+/// Lists are linearizable reads of the current state, unless an exact version is requested, and are read in ranges of
+/// one revision. An idle watch delivers a bookmark at least every minute. Streaming lists (initial events) are not
+/// supported.
 #[derive(Clone)]
 pub struct EtcdSource {
     shared: Arc<Collection>,
 }
 
-/// What the streams of a source share.
+/// Shared by the streams of a source.
 #[derive(Clone)]
 struct Collection {
     etcd: Etcd,
     prefix: Bytes,
-    keys: Arc<dyn Keys>,
-    values: Arc<dyn Values>,
+    keys: Arc<dyn KeyMapper>,
+    values: Arc<dyn ValueDecoder>,
     selector: LabelSelector,
     page_size: NonZeroU32,
     progress_every: Duration,
     skipped: Arc<dyn Fn(&Skipped<'_>) + Send + Sync>,
 }
 
-/// A key whose value cannot be read: it is no object.
+/// A key whose value cannot be decoded, and which is therefore skipped.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Skipped<'a> {
-    /// Which object it would be.
+    /// Key of the object.
     pub key: &'a ObjectKey,
-    /// What etcd has.
+    /// Key and value in etcd.
     pub kv: &'a KeyValue,
-    /// Why it cannot be read.
+    /// Why the value cannot be decoded.
     pub error: &'a BoxError,
 }
 
 impl EtcdSource {
-    /// All keys that begin with a prefix, as JSON objects whose names are [what follows it](UnderPrefix).
+    /// Creates a source of JSON objects, whose keys are [mapped](PrefixKeys) from the part after the prefix.
     pub fn new(etcd: Etcd, prefix: impl Into<Bytes>) -> Self {
         let prefix = prefix.into();
-        let keys = Arc::new(UnderPrefix::new(prefix.clone()));
+        let keys = Arc::new(PrefixKeys::new(prefix.clone()));
         let shared = Arc::new(Collection {
             etcd,
             prefix,
@@ -114,51 +114,50 @@ impl EtcdSource {
         Self { shared }
     }
 
-    /// Which object a key is.
+    /// Sets how etcd keys map to object keys; [`PrefixKeys`] by default.
     #[must_use]
-    pub fn keys(mut self, keys: impl Keys + 'static) -> Self {
-        self.change().keys = Arc::new(keys);
+    pub fn keys(mut self, keys: impl KeyMapper + 'static) -> Self {
+        self.make_mut().keys = Arc::new(keys);
         self
     }
 
-    /// How values are read.
+    /// Sets how values are decoded; [`Json`] by default.
     #[must_use]
-    pub fn values(mut self, values: impl Values + 'static) -> Self {
-        self.change().values = Arc::new(values);
+    pub fn values(mut self, values: impl ValueDecoder + 'static) -> Self {
+        self.make_mut().values = Arc::new(values);
         self
     }
 
-    /// Only objects with such labels. etcd knows of no labels: all keys with the prefix are read, and the others left
-    /// out here.
+    /// Selects objects by label. etcd has no labels: all keys with the prefix are read and filtered by the client.
     #[must_use]
     pub fn labels(mut self, selector: LabelSelector) -> Self {
-        self.change().selector = selector;
+        self.make_mut().selector = selector;
         self
     }
 
-    /// How many keys are read at once at most. By default 500; where an answer would be too long, fewer.
+    /// Sets the number of keys per range request; 500 by default. It is halved if a response is too large.
     #[must_use]
     pub fn page_size(mut self, keys: NonZeroU32) -> Self {
-        self.change().page_size = keys;
+        self.make_mut().page_size = keys;
         self
     }
 
-    /// How long a watch says nothing before etcd is asked how far it has got, for a bookmark. By default 30 s. etcd says
-    /// it by itself as well, by its default every ten minutes.
+    /// Sets after how much idle time a watch requests progress, for a bookmark; 30 s by default. etcd reports
+    /// progress by itself too, every ten minutes by default.
     #[must_use]
     pub fn progress_every(mut self, time: Duration) -> Self {
-        self.change().progress_every = time;
+        self.make_mut().progress_every = time;
         self
     }
 
-    /// Who hears of values that cannot be read. By default they are logged as errors.
+    /// Sets a callback for values that cannot be decoded. By default they are logged as errors.
     #[must_use]
-    pub fn on_skipped(mut self, hear: impl Fn(&Skipped<'_>) + Send + Sync + 'static) -> Self {
-        self.change().skipped = Arc::new(hear);
+    pub fn on_skipped(mut self, callback: impl Fn(&Skipped<'_>) + Send + Sync + 'static) -> Self {
+        self.make_mut().skipped = Arc::new(callback);
         self
     }
 
-    fn change(&mut self) -> &mut Collection {
+    fn make_mut(&mut self) -> &mut Collection {
         Arc::make_mut(&mut self.shared)
     }
 }
@@ -179,7 +178,7 @@ impl ListWatch for EtcdSource {
 
 fn log(skipped: &Skipped<'_>) {
     let Skipped { key, kv, error } = skipped;
-    tracing::error!(%key, revision = kv.mod_revision, error = %error, "a value of etcd's cannot be read");
+    tracing::error!(%key, revision = kv.mod_revision, error = %error, "failed to decode value; key skipped");
 }
 
 impl fmt::Debug for EtcdSource {

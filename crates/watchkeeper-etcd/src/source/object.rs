@@ -1,41 +1,41 @@
-//! Objects out of keys and values (S3), and out of changes.
+//! Objects from keys and values (`source.S3`), and watch events from changes.
 
 use watchkeeper_core::{Encoded, HeadBuilder, Object, ObjectKey, WatchEvent};
 
 use super::{Collection, Skipped};
 use crate::{Change, ChangeKind, KeyValue};
 
-/// Whether a value that cannot be read is to be heard of.
+/// Whether to report a value that cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Report {
     Yes,
-    /// It was, when it was written.
+    /// It was reported when it was written.
     No,
 }
 
 impl Collection {
-    /// The object that a key is, if it is one of the collection.
+    /// Returns the object of a key, if it is one of the collection.
     pub(super) fn object(&self, kv: &KeyValue) -> Option<Object> {
         let key = self.keys.object_key(&kv.key)?;
-        self.read(&key, kv, kv.mod_revision, Report::Yes)
+        self.decode(&key, kv, kv.mod_revision, Report::Yes)
     }
 
-    /// What a change means to who has followed the collection so far.
+    /// Returns the watch event of a change, if it affects the collection.
     pub(super) fn event(&self, change: &Change) -> Option<WatchEvent> {
-        let Change { kind, kv, previous } = change;
+        let Change { kind, kv, previous: before } = change;
         let key = self.keys.object_key(&kv.key)?;
-        let is = match kind {
-            ChangeKind::Put => self.read(&key, kv, kv.mod_revision, Report::Yes),
+        let current = match kind {
+            ChangeKind::Put => self.decode(&key, kv, kv.mod_revision, Report::Yes),
             ChangeKind::Delete => None,
         };
         let is_new = *kind == ChangeKind::Put && kv.version == 1;
-        let was = match previous {
+        let previous = match before {
             _ if is_new => None,
-            Some(previous) => self.read(&key, previous, kv.mod_revision, Report::No),
-            // etcd has forgotten what was there: that it is not there any more holds in any case.
+            Some(before) => self.decode(&key, before, kv.mod_revision, Report::No),
+            // The previous value is compacted. Reporting a deletion is safe in any case.
             None => Some(self.bare(&key, kv)),
         };
-        match (is, was) {
+        match (current, previous) {
             (Some(object), None) => Some(WatchEvent::Added(object)),
             (Some(object), Some(_)) => Some(WatchEvent::Modified(object)),
             (None, Some(last)) => Some(WatchEvent::Deleted(last)),
@@ -43,9 +43,9 @@ impl Collection {
         }
     }
 
-    fn read(&self, key: &ObjectKey, kv: &KeyValue, version: i64, report: Report) -> Option<Object> {
+    fn decode(&self, key: &ObjectKey, kv: &KeyValue, version: i64, report: Report) -> Option<Object> {
         let mut head = HeadBuilder::default();
-        let encoded = match self.values.read(kv, &mut head) {
+        let encoded = match self.values.decode(kv, &mut head) {
             Ok(encoded) => encoded,
             Err(error) => {
                 if report == Report::Yes {
@@ -59,7 +59,7 @@ impl Collection {
         self.selector.matches(|name| object.head.label(name)).then_some(object)
     }
 
-    /// An object of which nothing is known but its key.
+    /// Returns an object of which only the key is known.
     fn bare(&self, key: &ObjectKey, kv: &KeyValue) -> Object {
         finish(HeadBuilder::default(), key, kv.mod_revision, Encoded::json(*b"{}"))
     }
@@ -101,14 +101,14 @@ mod tests {
         Change { kind: ChangeKind::Delete, kv: gone, previous: previous.map(|value| kv(value, 8, 1)) }
     }
 
-    fn told(event: Option<WatchEvent>) -> String {
+    fn format_event(event: Option<WatchEvent>) -> String {
         event.map_or_else(String::new, |event| match &event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
                 let body = String::from_utf8_lossy(&object.encoded.body).into_owned();
                 let (key, version, uid) = (object.head.key(), object.head.version(), object.head.uid());
                 format!("{} {key}@{version} of {uid}: {body}", event.kind())
             }
-            WatchEvent::Bookmark(_) => unreachable!("a change is none"),
+            WatchEvent::Bookmark(_) => unreachable!("changes have no bookmarks"),
         })
     }
 
@@ -116,14 +116,14 @@ mod tests {
     const BLUE: &str = r#"{"metadata":{"labels":{"colour":"blue"}}}"#;
 
     #[tokio::test]
-    async fn a_watch_leads_to_what_a_list_would_show() {
+    async fn a_watch_leads_to_the_same_state_as_a_list() {
         let etcd = Etcd::builder(["http://127.0.0.1:1"]).build().unwrap();
         let skipped = Arc::new(Mutex::new(Vec::new()));
-        let hear = skipped.clone();
+        let recorded = skipped.clone();
         let reds = EtcdSource::new(etcd, "/c/")
             .labels("colour=red".parse().unwrap())
-            .on_skipped(move |skipped| hear.lock().push(skipped.kv.value.clone()));
-        let event = |change: &Change| told(reds.shared.event(change));
+            .on_skipped(move |skipped| recorded.lock().push(skipped.kv.value.clone()));
+        let event = |change: &Change| format_event(reds.shared.event(change));
 
         assert_eq!(event(&put(RED, None)), format!("ADDED shop/web@9 of 3: {RED}"));
         assert_eq!(event(&put(RED, Some(RED))), format!("MODIFIED shop/web@9 of 3: {RED}"));
@@ -137,9 +137,9 @@ mod tests {
         assert_eq!(event(&put("torn", Some(RED))), format!("DELETED shop/web@9 of 3: {RED}"));
         assert_eq!(event(&put(RED, Some("torn"))), format!("ADDED shop/web@9 of 3: {RED}"));
         assert_eq!(event(&deleted(Some("torn"))), "");
-        assert_eq!(*skipped.lock(), [&b"torn"[..]], "once, when it was written");
+        assert_eq!(*skipped.lock(), [&b"torn"[..]], "reported once, when it was written");
 
-        // Compacted away: it is gone whatever it was.
+        // The previous value is compacted.
         assert_eq!(event(&deleted(None)), "DELETED shop/web@9 of : {}");
         let forgotten = |value| Change { previous: None, ..put(value, Some(RED)) };
         assert_eq!(event(&forgotten(RED)), format!("MODIFIED shop/web@9 of 3: {RED}"));

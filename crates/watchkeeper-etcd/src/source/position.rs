@@ -1,23 +1,23 @@
-//! Positions: revisions as versions, and where the next page of a list begins.
+//! Resource versions, and continue tokens of lists.
 
 use bytes::Bytes;
 use watchkeeper_core::{ResourceVersion, Status};
 
-/// The version that a revision is. There are no negative ones.
+/// Converts a revision to a resource version. Revisions are never negative.
 pub(super) fn version(revision: i64) -> ResourceVersion {
     ResourceVersion::from(u64::try_from(revision).unwrap_or(0))
 }
 
-/// The revision that a version is; 0 for "any" and for none.
+/// Converts a resource version to a revision; "0" and the empty version are 0.
 pub(super) fn revision(version: &ResourceVersion) -> Result<i64, Status> {
     match version.as_u64().map(i64::try_from) {
         Some(Ok(revision)) => Ok(revision),
         _ if version.is_empty() => Ok(0),
-        _ => Err(Status::bad_request(format!("{version} is not a revision of etcd's"))),
+        _ => Err(Status::bad_request(format!("invalid resource version {version}: not an etcd revision"))),
     }
 }
 
-/// Where the next page begins: a revision, and the first key that may be on it.
+/// A continue token: the revision of the list, and the first key of the next page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) revision: i64,
@@ -25,15 +25,15 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// `REVISION.KEY`, the key in hexadecimal digits.
-    pub(super) fn print(&self) -> String {
+    /// Formats `REVISION.KEY`, the key in hexadecimal.
+    pub(super) fn encode(&self) -> String {
         let digits =
             |byte: u8| [byte >> 4, byte & 15].map(|digit| char::from(b"0123456789abcdef"[digit as usize]));
         let key: String = self.from.iter().copied().flat_map(digits).collect();
         format!("{}.{key}", self.revision)
     }
 
-    /// Reads what was printed. A token that leads out of the prefix is none.
+    /// Parses a token. Rejects one that is outside the prefix.
     pub(super) fn parse(text: &str, prefix: &[u8]) -> Result<Self, Status> {
         let read = || {
             let (revision, key) = text.split_once('.')?;
@@ -48,7 +48,7 @@ impl Token {
                 .collect();
             key.filter(|key| key.starts_with(prefix)).map(|from| Self { revision, from })
         };
-        read().ok_or_else(|| Status::bad_request("the continue token is not one of this collection"))
+        read().ok_or_else(|| Status::bad_request("invalid continue token: not of this collection"))
     }
 }
 
@@ -58,10 +58,10 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn tokens_of_others_are_refused() {
-        let printed = Token { revision: 7, from: "/pods/a\0".into() }.print();
-        assert_eq!(printed, "7.2f706f64732f6100");
-        assert!(Token::parse(&printed, b"/pods/").is_ok());
+    fn foreign_tokens_are_rejected() {
+        let encoded = Token { revision: 7, from: "/pods/a\0".into() }.encode();
+        assert_eq!(encoded, "7.2f706f64732f6100");
+        assert!(Token::parse(&encoded, b"/pods/").is_ok());
         for text in
             ["", "7", "7.", "0.2f", "-7.2f706f64732f61", "x.2f", "7.2", "7.zz", "7.2f61", "7.\u{20ac}"]
         {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_revisions_or_refused() {
+    fn resource_versions_are_revisions() {
         assert_eq!(revision(&version(12)), Ok(12));
         assert_eq!(revision(&"".into()), Ok(0));
         assert_eq!(revision(&"0".into()), Ok(0));
@@ -82,9 +82,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_token_is_read_as_it_was_printed(revision in 1i64.., key: Vec<u8>) {
+        fn tokens_survive_a_round_trip(revision in 1i64.., key: Vec<u8>) {
             let token = Token { revision, from: key.into() };
-            prop_assert_eq!(Token::parse(&token.print(), b""), Ok(token));
+            prop_assert_eq!(Token::parse(&token.encode(), b""), Ok(token));
         }
     }
 }

@@ -1,13 +1,11 @@
-//! Values: what of an object is in the value of a key.
+//! Decodes values.
 
 use serde::Deserialize;
 use watchkeeper_core::{BoxError, Encoded, HeadBuilder};
 
 use crate::KeyValue;
 
-/// How values are read.
-///
-/// A closure will do. This one keeps lines of text as JSON, and gives them a label to be selected by:
+/// Decodes the value of a key. Implemented by closures. This one stores text as JSON and adds a label:
 ///
 /// ```
 /// use watchkeeper_core::{BoxError, Encoded, HeadBuilder};
@@ -21,39 +19,39 @@ use crate::KeyValue;
 /// });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Values: Send + Sync {
-    /// Reads a value. What is known of the object besides its body goes into the head: labels, owners and the like;
-    /// its key, version and uid come from etcd.
+pub trait ValueDecoder: Send + Sync {
+    /// Decodes a value. Metadata such as labels and owners goes into `head`; key, resource version and UID come from
+    /// etcd.
     ///
     /// # Errors
-    /// Where the value is no object: it is left out, and [reported](crate::EtcdSource::on_skipped).
-    fn read(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError>;
+    /// If the value is not an object: the key is skipped, and [reported](crate::EtcdSource::on_skipped).
+    fn decode(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError>;
 }
 
-impl<F> Values for F
+impl<F> ValueDecoder for F
 where
     F: Fn(&KeyValue, &mut HeadBuilder) -> Result<Encoded, BoxError> + Send + Sync,
 {
-    fn read(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError> {
+    fn decode(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError> {
         self(kv, head)
     }
 }
 
-/// JSON objects, as they are. If one has `metadata.labels`, those are its labels.
+/// Stores JSON objects unchanged, with the labels in `metadata.labels`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Json;
 
-/// The rest is checked and passed over.
+/// Other fields are validated and skipped.
 #[derive(Deserialize)]
 struct Body {
     #[serde(default)]
     metadata: serde_json::Value,
 }
 
-impl Values for Json {
-    fn read(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError> {
+impl ValueDecoder for Json {
+    fn decode(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError> {
         if !kv.value.trim_ascii_start().starts_with(b"{") {
-            return Err("it is not a JSON object".into());
+            return Err("value is not a JSON object".into());
         }
         let body: Body = serde_json::from_slice(&kv.value)?;
         let labels = body.metadata.get("labels").and_then(|labels| labels.as_object());
@@ -66,12 +64,12 @@ impl Values for Json {
     }
 }
 
-/// Protocol buffers of the kind that the informer is made for, as they are, without an envelope.
+/// Stores protocol buffers of the informer's kind unchanged; they have no `k8s` envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Protobuf;
 
-impl Values for Protobuf {
-    fn read(&self, kv: &KeyValue, _: &mut HeadBuilder) -> Result<Encoded, BoxError> {
+impl ValueDecoder for Protobuf {
+    fn decode(&self, kv: &KeyValue, _: &mut HeadBuilder) -> Result<Encoded, BoxError> {
         Ok(Encoded::protobuf(&*kv.value))
     }
 }
@@ -83,13 +81,13 @@ mod tests {
     fn read(value: &'static str) -> Result<(Encoded, Vec<(String, String)>), BoxError> {
         let kv = KeyValue { value: value.into(), ..KeyValue::default() };
         let mut head = HeadBuilder::default();
-        let encoded = Json.read(&kv, &mut head)?;
+        let encoded = Json.decode(&kv, &mut head)?;
         let head = head.finish();
         Ok((encoded, head.labels().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))
     }
 
     #[test]
-    fn json_objects_are_kept_as_they_are_with_the_labels_that_they_have() {
+    fn json_objects_are_stored_unchanged_with_their_labels() {
         let labelled = r#" {"metadata":{"labels":{"app":"web","n":1}},"x":[1]}"#;
         let (encoded, labels) = read(labelled).unwrap();
         assert_eq!(encoded, Encoded::json(labelled.as_bytes()));
@@ -100,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_object_is_refused() {
+    fn other_values_than_json_objects_are_rejected() {
         for bad in ["", "[]", "[{}]", "7", "null", "{", "{} {}", r#"{"a":}"#, "text"] {
             assert!(read(bad).is_err(), "{bad}");
         }

@@ -1,4 +1,4 @@
-//! Watches: the changes after a version, each revision whole (S2), and bookmarks where there are none.
+//! Watches: the changes after a version, in whole revisions (`source.S2`), and bookmarks while idle.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use watchkeeper_core::{Bookmark, Status, WatchError, WatchEvent, WatchFrom, Watc
 
 use super::position::{revision, version};
 use super::{Collection, errors};
-use crate::{Change, Range, Watch, WatchResponse, Watching};
+use crate::{Change, Range, Watch, WatchResponse, Watcher};
 
-/// A time that does not come.
+/// Longer than any watch lasts.
 const NEVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
-/// A watch while it goes on.
-struct Following {
+/// A running watch.
+struct WatchState {
     collection: Arc<Collection>,
-    watching: Watching,
-    /// Of a revision of which more may come.
+    watcher: Watcher,
+    /// Changes of a revision that may be incomplete.
     held: Vec<Change>,
     ready: VecDeque<WatchEvent>,
-    /// Everything up to here was told.
+    /// Everything up to this revision was delivered.
     reached: i64,
     bookmarks: bool,
-    ends: Instant,
-    /// When to ask how far etcd has got.
-    asks: Instant,
+    ends_at: Instant,
+    /// When to request progress.
+    progress_at: Instant,
 }
 
 pub(super) async fn open(
@@ -39,33 +39,33 @@ pub(super) async fn open(
         WatchFrom::InitialEvents { .. } => 0,
     };
     if after == 0 {
-        return Err(Status::bad_request("initial events are not to be had of etcd: list first").into());
+        return Err(Status::bad_request("initial events are not supported by etcd: list first").into());
     }
     let watch = Watch::prefix(collection.prefix.clone()).from(after.saturating_add(1)).previous().progress();
-    let watching = collection.etcd.watch(&watch).await.map_err(errors::of_opening)?;
-    if watching.created().revision < after {
-        // Either this member is behind the others, and will tell when it has caught up; or all of them are behind
-        // the version, as when an etcd is made from an old copy, and would tell of nothing for long.
+    let watcher = collection.etcd.watch(&watch).await.map_err(errors::open_error)?;
+    if watcher.created().revision < after {
+        // Either this member lags behind the others, and will catch up; or the whole cluster is behind the version,
+        // as after a restore from an old backup, and the watch would be silent for long.
         let newest = Range::prefix(collection.prefix.clone()).count_only();
-        let newest = collection.etcd.range(newest).await.map_err(errors::of_opening)?.header.revision;
+        let newest = collection.etcd.range(newest).await.map_err(errors::open_error)?.header.revision;
         if newest < after {
             return Err(errors::too_large(&version(after), &version(newest)).into());
         }
     }
     let now = Instant::now();
-    let following = Following {
-        watching,
+    let state = WatchState {
+        watcher,
         held: Vec::new(),
         ready: VecDeque::new(),
         reached: after,
         bookmarks: request.bookmarks,
-        ends: later(now, request.timeout),
-        asks: later(now, Some(collection.progress_every)),
+        ends_at: later(now, request.timeout),
+        progress_at: later(now, Some(collection.progress_every)),
         collection,
     };
-    Ok(Box::pin(stream::try_unfold(following, |mut following| async {
-        let event = following.next().await?;
-        Ok(event.map(|event| (event, following)))
+    Ok(Box::pin(stream::try_unfold(state, |mut state| async {
+        let event = state.next().await?;
+        Ok(event.map(|event| (event, state)))
     })))
 }
 
@@ -73,22 +73,22 @@ fn later(now: Instant, time: Option<Duration>) -> Instant {
     now + time.unwrap_or(NEVER).min(NEVER)
 }
 
-impl Following {
-    /// `None` when its time is up, which it never is amid a revision (S2).
+impl WatchState {
+    /// Returns the next event; `None` at the timeout, which never splits a revision (`source.S2`).
     async fn next(&mut self) -> Result<Option<WatchEvent>, WatchError> {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                self.asks = later(Instant::now(), Some(self.collection.progress_every));
+                self.progress_at = later(Instant::now(), Some(self.collection.progress_every));
                 return Ok(Some(event));
             }
             tokio::select! {
                 biased;
-                () = sleep_until(self.ends) => return Ok(None),
-                () = sleep_until(self.asks), if self.bookmarks => {
-                    self.watching.request_progress();
-                    self.asks = later(Instant::now(), Some(self.collection.progress_every));
+                () = sleep_until(self.ends_at) => return Ok(None),
+                () = sleep_until(self.progress_at), if self.bookmarks => {
+                    self.watcher.request_progress();
+                    self.progress_at = later(Instant::now(), Some(self.collection.progress_every));
                 }
-                response = self.watching.next() => self.take(response.map_err(errors::of_watch)?),
+                response = self.watcher.next() => self.take(response.map_err(errors::watch_error)?),
             }
         }
     }
@@ -96,12 +96,12 @@ impl Following {
     fn take(&mut self, response: WatchResponse) {
         let is_progress = response.is_progress() && self.held.is_empty();
         self.held.extend(response.changes);
-        let amid = self.held.last().filter(|_| response.fragment).map(|last| last.kv.mod_revision);
-        let whole = match amid {
+        let incomplete = self.held.last().filter(|_| response.fragment).map(|last| last.kv.mod_revision);
+        let complete = match incomplete {
             None => self.held.len(),
             Some(revision) => self.held.partition_point(|change| change.kv.mod_revision < revision),
         };
-        for change in self.held.drain(..whole) {
+        for change in self.held.drain(..complete) {
             self.reached = self.reached.max(change.kv.mod_revision);
             self.ready.extend(self.collection.event(&change));
         }

@@ -9,7 +9,7 @@ use kube_core::metadata::PartialObjectMeta;
 use serde::de::DeserializeOwned;
 use watchkeeper_cache::handler::{Handler, Subscription, SubscriptionOptions};
 use watchkeeper_cache::reader::Notifications;
-use watchkeeper_cache::store::{ByView, IndexExists};
+use watchkeeper_cache::store::{IndexExists, by_view};
 use watchkeeper_cache::{Informer, InformerFactory, Keep, Notification, Reader};
 use watchkeeper_core::{Collection, FieldSelector, LabelSelector};
 
@@ -17,7 +17,7 @@ use watchkeeper_core::{Collection, FieldSelector, LabelSelector};
 ///
 /// Creating and narrowing it has no effect on the factory. The factory creates the informer with the first lister,
 /// handler, subscription or index, as client-go does with `Informer()` and `Lister()`, and runs it from the next
-/// [`start`](InformerFactory::start). After the informer has [ended](InformerFactory::endings) by itself, the next
+/// [`start`](InformerFactory::start). After the informer has [exited](InformerFactory::exits) by itself, the next
 /// request creates another.
 #[must_use]
 pub struct TypedInformer<K> {
@@ -142,7 +142,7 @@ impl<K: DeserializeOwned> TypedInformer<K> {
         K: 'static,
     {
         let informer = self.informer();
-        informer.add_index(name, ByView::new(informer.kind().clone(), values))
+        informer.add_index(name, by_view(informer.kind().clone(), values))
     }
 }
 

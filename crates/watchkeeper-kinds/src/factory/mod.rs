@@ -41,7 +41,7 @@ pub use unknown::UnknownResource;
 /// })?;
 /// let (lister, shops) = (pods.lister(), factory.apps_v1().deployments().namespace("shop").lister());
 /// factory.start();
-/// factory.synced(Duration::from_secs(30)).await?;
+/// factory.wait_until_ready(Duration::from_secs(30)).await?;
 ///
 /// let pod = lister.namespace("shop").get("web-0")?; // an Option
 /// let there = lister.by_index("node", "n1")?.items()?;

@@ -118,7 +118,7 @@ async fn one_watch_serves_all_types_and_untyped_informers() {
     });
     let mut changes = settings.changes(SubscriptionOptions::default());
     factory.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     assert!(handler.caught_up().await);
 
     let b = world.create(&here, "b", "bob").await;
@@ -172,16 +172,16 @@ async fn usage_patterns_of_client_go_work() {
             }
         });
         factory.start();
-        factory.synced(PATIENCE).await.unwrap();
+        factory.wait_until_ready(PATIENCE).await.unwrap();
         let lister = maps.lister();
         assert!(!lister.namespace(&here).list(&Default::default()).items().unwrap().is_empty());
         lister
     };
     let version = world.create(&here, "b", "bob").await;
     tokio::time::timeout(PATIENCE, lister.store().wait_for(&version)).await.unwrap();
-    assert!(lister.get(&format!("{here}/b")).unwrap().is_some());
+    assert!(lister.namespace(&here).get("b").unwrap().is_some());
     let error = lister.get("b").unwrap_err().to_string();
-    assert!(error.starts_with("ConfigMap \"b\" has no namespace"), "{error}");
+    assert!(error.starts_with("ConfigMap \"b\" requires a namespace"), "{error}");
     let mut names = Vec::new();
     while names.last().map(String::as_str) != Some("b") {
         names.push(tokio::time::timeout(PATIENCE, receiver.recv()).await.unwrap().unwrap());
@@ -209,14 +209,14 @@ async fn narrowed_informers_are_separate_and_defaults_apply_to_namespaced_resour
     let namespaces = factory.core_v1().namespaces().lister();
     assert_eq!(untyped.collections().len(), 4);
     untyped.start();
-    factory.synced(PATIENCE).await.unwrap();
+    factory.wait_until_ready(PATIENCE).await.unwrap();
     let everything = Default::default();
     let names: Vec<String> =
         both.list(&everything).items().unwrap().iter().map(|map| name(map).to_owned()).collect();
     assert_eq!(names.len(), 2);
     assert!(names.contains(&"a".to_owned()) && names.contains(&"b".to_owned()));
     assert_eq!(one.list(&everything).items().unwrap().iter().map(|map| name(map)).collect::<Vec<_>>(), ["c"]);
-    assert_eq!(heads.get(&format!("{there}/b")).unwrap().unwrap().metadata.name.as_deref(), Some("b"));
+    assert_eq!(heads.namespace(&there).get("b").unwrap().unwrap().metadata.name.as_deref(), Some("b"));
     assert_eq!(
         owners.list(&everything).items().unwrap().iter().map(|map| map.owner()).collect::<Vec<_>>(),
         ["ann"; 2]

@@ -6,10 +6,9 @@
 //! Each collection is a [`CollectionStore`]: live objects, history, one lock. All collections share the revision counter, which
 //! advances under the lock of the collection that changes.
 //!
-//! **Live objects** are a sorted map of chunks shared by pointer (see [`snapshot`]). A list copies one pointer under
-//! the lock and reads without it; a write copies a chunk only while a list still holds it. Unlike with a plain map, a
-//! list of 20,000 objects does not block writers; unlike with a fully persistent tree, a lookup is two binary
-//! searches.
+//! **Live objects** are a sorted map with copy-on-write clones (see [`snapshot`]). A list copies one pointer under the
+//! lock and reads without it; a write copies a path of nodes only while a list still holds them. Unlike with a plain
+//! map, a list of 20,000 objects does not block writers.
 //!
 //! **Old revisions** are not kept as maps. The state at a revision is the newest state with the later changes undone;
 //! this is exact because each event holds the state it replaced. Paging avoids the cost: up to [`collection_store::REMEMBERED`]
@@ -22,7 +21,7 @@
 //! - `memory.M1`: a revision is allocated while the lock of its collection is held, and its change is visible when
 //!   the lock is released. So a reader that sees revision n sees all changes of the collection up to n.
 //! - `memory.M2`: under a lock nothing is awaited or encoded, no caller's code runs, and the work is bounded: one
-//!   object, one chunk and its directory, or [`history::BATCH`] events (more only if a large body pushes many small
+//!   object, one path of map nodes, or [`history::BATCH`] events (more only if a large body pushes many small
 //!   events out of the history).
 //! - `memory.M3`: the history of a collection is within its limits after every write.
 

@@ -1,109 +1,65 @@
-//! Snapshots: a sorted map of objects that is cheap to copy.
+//! Snapshots: the objects of a collection in an [`OrdMap`], which is cloned by copying a pointer.
 //!
-//! A directory of chunks, each with at most [`CHUNK`] objects in key order. Both levels are shared and copied on the
-//! first write after a snapshot was taken: one chunk, and a directory of one pointer per chunk. Without an
-//! outstanding snapshot nothing is copied.
-//!
-//! Invariants:
-//! - `snapshot.C1`: no chunk is empty; keys ascend within a chunk and from chunk to chunk.
+//! The first write after a snapshot was taken copies the nodes on its path; without a snapshot nothing is copied.
 //!
 //! The order is by bytes, as in etcd, which differs from that of [`ObjectKey`]: namespace `a-b` sorts before `a`,
 //! because `-` is less than the slash after `a`. Either way the keys of a namespace are contiguous.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use watchkeeper_core::ObjectKey;
+use watchkeeper_map::OrdMap;
 
 use crate::Stored;
 
-/// Long enough to keep directories short, short enough that a copy takes about a microsecond.
-const CHUNK: usize = 128;
-
-/// The state of a collection at one revision.
+/// The objects of a collection at one revision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
-    /// `snapshot.C1`.
-    chunks: Arc<Vec<Arc<Chunk>>>,
+    objects: OrdMap<TextKey, Arc<Stored>>,
 }
 
-type Chunk = Vec<Entry>;
+/// A key that is ordered by the bytes of its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TextKey(ObjectKey);
 
-#[derive(Debug, Clone)]
-struct Entry {
-    /// The key of `stored`, copied to save an indirection.
-    key: ObjectKey,
-    stored: Arc<Stored>,
+impl Ord for TextKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.as_str().cmp(other.0.as_str())
+    }
 }
 
-/// The position of the first object whose key is not less than a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Position {
-    chunk: usize,
-    entry: usize,
+impl PartialOrd for TextKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Snapshot {
     /// Returns the object with this key.
     pub(super) fn get(&self, key: &ObjectKey) -> Option<&Arc<Stored>> {
-        self.find(key).map(|at| &self.chunks[at.chunk][at.entry].stored)
+        self.objects.find(|other| other.0.as_str().cmp(key.as_str())).map(|(_, stored)| stored)
     }
 
-    /// Inserts an object, and returns the one it replaced.
+    /// Inserts an object, and returns the one it replaces.
     pub(super) fn insert(&mut self, stored: Arc<Stored>) -> Option<Arc<Stored>> {
-        let found = self.find(stored.key());
-        let Position { mut chunk, mut entry } = found.unwrap_or_else(|| self.position(stored.key().as_str()));
-        let chunks = Arc::make_mut(&mut self.chunks);
-        if found.is_some() {
-            let place = &mut Arc::make_mut(&mut chunks[chunk])[entry].stored;
-            return Some(std::mem::replace(place, stored));
-        }
-        let new = Entry { key: stored.key().clone(), stored };
-        if chunk == chunks.len() {
-            // Beyond the last key: append to the last chunk, or start a new one.
-            match chunks.last_mut() {
-                Some(last) if last.len() < CHUNK => Arc::make_mut(last).push(new),
-                _ => chunks.push(Arc::new(vec![new])),
-            }
-            return None;
-        }
-        if chunks[chunk].len() == CHUNK {
-            let upper = Arc::make_mut(&mut chunks[chunk]).split_off(CHUNK / 2);
-            chunks.insert(chunk + 1, Arc::new(upper));
-            if entry > CHUNK / 2 {
-                (chunk, entry) = (chunk + 1, entry - CHUNK / 2);
-            }
-        }
-        Arc::make_mut(&mut chunks[chunk]).insert(entry, new);
-        None
+        self.objects.insert(TextKey(stored.key().clone()), stored)
     }
 
-    /// Removes an object.
+    /// Removes and returns an object.
     pub(super) fn remove(&mut self, key: &ObjectKey) -> Option<Arc<Stored>> {
-        let at = self.find(key)?;
-        let chunks = Arc::make_mut(&mut self.chunks);
-        let removed = Arc::make_mut(&mut chunks[at.chunk]).remove(at.entry);
-        if chunks[at.chunk].is_empty() {
-            chunks.remove(at.chunk); // snapshot.C1
-        } else if chunks.get(at.chunk + 1).is_some_and(|next| next.len() + chunks[at.chunk].len() < CHUNK / 2)
-        {
-            let next = chunks.remove(at.chunk + 1);
-            Arc::make_mut(&mut chunks[at.chunk]).extend_from_slice(&next);
-        }
-        Some(removed.stored)
+        self.objects.remove(&TextKey(key.clone()))
     }
 
-    /// Returns the first `limit` objects with keys from `from` up to but excluding `to`, and the number that follow.
+    /// Returns the first `limit` objects from `from` on and before `to`, and the number of objects after them.
     pub(super) fn range(&self, from: &str, to: Option<&str>, limit: usize) -> (Vec<Arc<Stored>>, usize) {
-        let start = self.position(from);
-        let end = to.map_or(Position { chunk: self.chunks.len(), entry: 0 }, |to| self.position(to));
-        let total = self.distance(start, end);
+        let end = to.map_or(self.objects.len(), |to| self.objects.rank(|key| key.0.as_str() < to));
+        let total = end.saturating_sub(self.objects.rank(|key| key.0.as_str() < from));
         let count = total.min(limit);
         let mut items = Vec::with_capacity(count);
-        let mut skip = start.entry;
-        for chunk in &self.chunks[start.chunk..] {
+        for slice in self.objects.slices_from(|key| key.0.as_str() < from) {
             let wanted = count - items.len();
-            items.extend(chunk[skip..].iter().take(wanted).map(|entry| entry.stored.clone()));
-            skip = 0;
+            items.extend(slice.iter().take(wanted).map(|(_, stored)| stored.clone()));
             if items.len() == count {
                 break;
             }
@@ -111,38 +67,9 @@ impl Snapshot {
         (items, total - count)
     }
 
-    /// Returns all objects in order.
+    /// Returns all objects, in order.
     pub(crate) fn objects(&self) -> Vec<Arc<Stored>> {
         self.range("", None, usize::MAX).0
-    }
-
-    /// Returns the number of objects between two positions.
-    fn distance(&self, start: Position, end: Position) -> usize {
-        if end <= start {
-            return 0;
-        }
-        let between = &self.chunks[start.chunk..end.chunk];
-        between.iter().map(|chunk| chunk.len()).sum::<usize>() + end.entry - start.entry
-    }
-
-    fn find(&self, key: &ObjectKey) -> Option<Position> {
-        let at = self.position(key.as_str());
-        let entry = self.chunks.get(at.chunk)?.get(at.entry)?;
-        (entry.key == *key).then_some(at)
-    }
-
-    fn position(&self, text: &str) -> Position {
-        let less = |entry: &Entry| entry.key.as_str() < text;
-        let chunk = self.chunks.partition_point(|chunk| chunk.last().is_some_and(less)); // snapshot.C1
-        let entry = self.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(less));
-        Position { chunk, entry }
-    }
-
-    #[cfg(test)]
-    fn check(&self) {
-        assert!(self.chunks.iter().all(|chunk| !chunk.is_empty() && chunk.len() <= CHUNK), "snapshot.C1");
-        let keys = || self.chunks.iter().flat_map(|chunk| chunk.iter()).map(|entry| entry.key.as_str());
-        assert!(keys().zip(keys().skip(1)).all(|(left, right)| left < right), "snapshot.C1");
     }
 }
 
@@ -191,7 +118,6 @@ mod tests {
             kept.push((map, model));
             let (from, to) = (format!("k{from:03}"), format!("k{to:03}"));
             for (map, model) in kept {
-                map.check();
                 let all: Vec<_> = model.values().cloned().collect();
                 prop_assert_eq!(map.range("", None, usize::MAX), (all.clone(), 0));
                 let part: Vec<_> = model.iter().filter(|(key, _)| **key >= from && **key < to)
@@ -201,19 +127,6 @@ mod tests {
                 prop_assert_eq!(map.get(&ObjectKey::cluster(&from)), model.get(&from));
             }
         }
-    }
-
-    #[test]
-    fn keys_written_in_order_fill_their_chunks_and_an_emptied_map_has_none() {
-        let mut map = Snapshot::default();
-        for number in 0..CHUNK * 4 {
-            map.insert(object(&format!("k{number:04}"), 2));
-        }
-        assert_eq!(map.chunks.len(), 4);
-        for number in 0..CHUNK * 4 {
-            map.remove(&ObjectKey::cluster(&format!("k{number:04}")));
-        }
-        assert_eq!(map.chunks.len(), 0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Connection: two pumps, and what happens to them.
+//! Connection: one pump per direction, and the faults that affect them.
 
 use std::net::SocketAddr;
 
@@ -7,13 +7,13 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Counts;
+use super::fault::{Kind, NetworkFault};
 use super::pump::{Pace, Pump, Step};
-use super::trouble::{Kind, Trouble};
 
-/// What a connection is told: `None` where all is well (again).
-pub(super) type Order = Option<Trouble>;
+/// A fault for a connection; `None` heals it.
+pub(super) type Order = Option<NetworkFault>;
 
-/// Passes on what comes until both sides have ended, or trouble ends it, or the proxy is gone.
+/// Forwards bytes until both sides have ended, a fault ends the connection, or the proxy is dropped.
 pub(super) async fn serve(
     mut client: TcpStream,
     target: SocketAddr,
@@ -27,7 +27,7 @@ pub(super) async fn serve(
         },
         () = gone(&mut orders) => return reset(&client),
     };
-    let _ = (client.set_nodelay(true), server.set_nodelay(true)); // slower without, and no less right
+    let _ = (client.set_nodelay(true), server.set_nodelay(true)); // only an optimization
     let mut stalled = Stalled { counts, is: false };
     match pass(&mut client, &mut server, &mut orders, &mut stalled).await {
         End::Clean => {}
@@ -43,17 +43,17 @@ enum End {
     Reset,
 }
 
-/// Returns once there is no proxy any more.
+/// Waits until the proxy is dropped.
 async fn gone(orders: &mut watch::Receiver<Order>) {
     while orders.changed().await.is_ok() {}
 }
 
-/// Has the connection end by RST when it is dropped.
+/// Makes the connection end by RST when it is dropped.
 fn reset(stream: &TcpStream) {
-    let _ = stream.set_zero_linger(); // it ends in any case
+    let _ = stream.set_zero_linger(); // the connection ends in any case
 }
 
-/// Whether a connection counts as stalled.
+/// Keeps the count of stalled connections.
 struct Stalled<'a> {
     counts: &'a watch::Sender<Counts>,
     is: bool,
@@ -63,10 +63,7 @@ impl Stalled<'_> {
     fn set(&mut self, is: bool) {
         if self.is != is {
             self.is = is;
-            self.counts.send_modify(|counts| match is {
-                true => counts.stalled += 1,
-                false => counts.stalled -= 1,
-            });
+            self.counts.send_modify(|counts| if is { counts.stalled += 1 } else { counts.stalled -= 1 });
         }
     }
 }
@@ -86,62 +83,62 @@ async fn pass(
     let counts = stalled.counts;
     let ((from_client, to_client), (from_server, to_server)) = (client.split(), server.split());
     let mut requests = Pump::new(from_client, to_server);
-    let mut answers = Pump::new(from_server, to_client);
-    let mut trouble = orders.borrow_and_update().clone();
+    let mut responses = Pump::new(from_server, to_client);
+    let mut fault = orders.borrow_and_update().clone();
     let mut delivered = 0;
     loop {
-        if let Some(due) = trouble.take_if(|trouble| delivered >= trouble.after) {
+        if let Some(due) = fault.take_if(|fault| delivered >= fault.after) {
             match due.kind {
                 Kind::Reset | Kind::Cut => {}
-                Kind::Stall(way) => {
-                    requests.pace = if way.has_requests() { Pace::Nothing } else { requests.pace };
-                    answers.pace = if way.has_answers() { Pace::Nothing } else { answers.pace };
+                Kind::Stall(direction) => {
+                    requests.pace = if direction.has_requests() { Pace::Nothing } else { requests.pace };
+                    responses.pace = if direction.has_responses() { Pace::Nothing } else { responses.pace };
                     stalled.set(true);
                 }
                 Kind::Trickle { bytes, every } => {
-                    answers.pace = Pace::Trickle { bytes, every, next: Instant::now() };
+                    responses.pace = Pace::Trickle { bytes, every, next: Instant::now() };
                 }
             }
-            counts.send_modify(|counts| counts.struck += 1);
+            counts.send_modify(|counts| counts.injected += 1);
             match due.kind {
                 Kind::Reset => return End::Reset,
                 Kind::Cut => {
                     tokio::select! {
-                        _ = async { tokio::join!(requests.end(), answers.end()) } => return End::Clean,
+                        _ = async { tokio::join!(requests.end(), responses.end()) } => return End::Clean,
                         () = gone(orders) => return End::Reset,
                     }
                 }
                 Kind::Stall(_) | Kind::Trickle { .. } => {}
             }
         }
-        if requests.is_done() && answers.is_done() {
+        if requests.is_done() && responses.is_done() {
             return End::Clean;
         }
-        let most = trouble.as_ref().map(|trouble| trouble.after - delivered);
-        let (is_answer, step) = tokio::select! {
+        let most = fault.as_ref().map(|fault| fault.after - delivered);
+        let (is_response, step) = tokio::select! {
             order = orders.changed() => {
                 if order.is_err() {
                     return End::Reset;
                 }
-                trouble = orders.borrow_and_update().clone();
+                fault = orders.borrow_and_update().clone();
                 delivered = 0;
-                if trouble.is_none() {
-                    (requests.pace, answers.pace) = (Pace::All, Pace::All);
+                if fault.is_none() {
+                    (requests.pace, responses.pace) = (Pace::All, Pace::All);
                     stalled.set(false);
                 }
                 continue;
             }
-            step = answers.step(most) => (true, step),
+            step = responses.step(most) => (true, step),
             step = requests.step(None) => (false, step),
         };
         match step {
             Err(_) => return End::Reset,
-            Ok(Step::Passed(bytes)) if is_answer => {
+            Ok(Step::Passed(bytes)) if is_response => {
                 delivered += bytes;
-                counts.send_modify(|counts| counts.answer_bytes += bytes);
+                counts.send_modify(|counts| counts.response_bytes += bytes);
             }
             Ok(Step::Passed(bytes)) => counts.send_modify(|counts| counts.request_bytes += bytes),
-            Ok(Step::Ended) if !is_answer => counts.send_modify(|counts| counts.hung_up += 1),
+            Ok(Step::Ended) if !is_response => counts.send_modify(|counts| counts.client_closed += 1),
             Ok(Step::Ended | Step::PassedEnd) => {}
         }
     }

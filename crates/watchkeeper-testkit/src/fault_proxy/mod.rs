@@ -1,17 +1,18 @@
-//! Fault proxy: the wire between a client and a server, which breaks when a test says so.
+//! Fault proxy: a TCP proxy between a client and a server that injects network faults.
 //!
-//! From: a test, which says what happens to the connections that are open and to those to come.
-//! To:   both sides, which get each other's bytes as they are. TLS is not ended here.
+//! Input: a test, which sets faults for open and for new connections.
+//! Output: both sides, which receive each other's bytes unchanged. TLS is not terminated.
 //!
-//! What the server itself does wrong, request by request, is said with [`TestCluster::faults`].
+//! Faults of the server itself, request by request, are set with [`TestCluster::faults`].
 //!
-//! - W1: what is passed on is what came, in its order.
-//! - W2: what is stalled is held back, and no end is passed on. Healed, it goes on where it stood.
-//! - W3: a proxy that is stopped or dropped leaves no task and no port; its connections are reset.
+//! Invariants:
+//! - `fault_proxy.W1`: bytes are forwarded unchanged and in order.
+//! - `fault_proxy.W2`: a stalled connection forwards neither bytes nor ends. Healed, it continues where it stopped.
+//! - `fault_proxy.W3`: a proxy that is stopped or dropped leaves no task and no port; its connections are reset.
 
 mod connection;
+mod fault;
 mod pump;
-mod trouble;
 
 use std::collections::HashMap;
 use std::io;
@@ -26,53 +27,51 @@ use tokio::task::JoinHandle;
 use crate::cluster::{ClusterError, TestCluster};
 use connection::{Order, serve};
 
-pub use trouble::{Trouble, Way};
+pub use fault::{Direction, NetworkFault};
 
-/// How many connections the system keeps for us until they are accepted.
+/// Backlog of the listening socket.
 const BACKLOG: u32 = 1024;
 
-/// What a proxy has seen.
+/// Counters of a proxy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Connections that clients have made.
+    /// Accepted connections.
     pub connections: u64,
-    /// Connections that are open.
+    /// Open connections.
     pub open: u64,
-    /// Connections that are stalled.
+    /// Stalled connections.
     pub stalled: u64,
-    /// How often trouble has come.
-    pub struck: u64,
-    /// How many clients have ended their side of a connection, be it stalled or not.
-    pub hung_up: u64,
-    /// Bytes that went to the server.
+    /// Injected faults.
+    pub injected: u64,
+    /// Clients that have ended their side of a connection, stalled or not.
+    pub client_closed: u64,
+    /// Bytes forwarded to the server.
     pub request_bytes: u64,
-    /// Bytes that went to clients.
-    pub answer_bytes: u64,
+    /// Bytes forwarded to clients.
+    pub response_bytes: u64,
 }
 
-/// The wire between a client and a server, which breaks when a test says so. It runs on the runtime that it
-/// was started on.
+/// A TCP proxy that injects network faults. It runs on the runtime it was started on.
 ///
-/// Bytes are passed on as they are: TLS is not ended here.
-/// Its port is one of 127.0.0.1, which every certificate of a test cluster names.
+/// TLS is not terminated. The proxy listens on 127.0.0.1, which the certificate of a test cluster includes.
 #[derive(Debug)]
 pub struct FaultProxy {
     address: SocketAddr,
     shared: Arc<Shared>,
-    door: tokio::sync::Mutex<Door>,
+    listening: tokio::sync::Mutex<Listening>,
 }
 
 #[derive(Debug)]
-enum Door {
+enum Listening {
     Open(Accepting),
-    /// Nobody else gets the port meanwhile.
-    Closed(TcpSocket),
+    /// Bound but not listening, so that connections are refused and the port stays ours.
+    Reserved(TcpSocket),
     /// Between the two.
-    Ajar,
+    Unbound,
 }
 
-/// The task that accepts connections: it ends with this.
+/// The accept task, aborted on drop.
 #[derive(Debug)]
 struct Accepting(JoinHandle<()>);
 
@@ -91,130 +90,128 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    to_come: Option<Trouble>,
-    /// How each connection that is open is told what happens; without one it ends (W3).
+    on_connect: Option<NetworkFault>,
+    /// Sends faults to the open connections; a connection ends when its sender is dropped (`fault_proxy.W3`).
     open: HashMap<u64, watch::Sender<Order>>,
     last: u64,
-    /// The proxy is gone: whoever is accepted now has come too late.
+    /// Set once the proxy is dropped: connections that are accepted later end at once.
     is_closed: bool,
 }
 
 impl FaultProxy {
-    /// Starts a proxy before a server. Until it is told otherwise, nothing goes wrong.
+    /// Starts a proxy in front of a server, without faults.
     ///
     /// # Errors
-    /// If there is no port.
+    /// If no port can be bound.
     pub async fn start(target: SocketAddr) -> io::Result<Self> {
         let socket = reserve((Ipv4Addr::LOCALHOST, 0).into())?;
         let address = socket.local_addr()?;
         let (counts, _) = watch::channel(Counts::default());
         let shared = Arc::new(Shared { target, counts, state: Mutex::default() });
-        let door = tokio::sync::Mutex::new(Door::Open(accept(socket, shared.clone())?));
-        Ok(Self { address, shared, door })
+        let listening = tokio::sync::Mutex::new(Listening::Open(accept(socket, shared.clone())?));
+        Ok(Self { address, shared, listening })
     }
 
-    /// Where clients connect to.
+    /// Returns the address for clients.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address of a server as its clients should know it: `https://127.0.0.1:40123`, with the scheme
-    /// and the path of `url`.
+    /// Replaces the host and port of a URL by those of the proxy.
     pub fn url(&self, url: &str) -> String {
         let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
         let path = rest.find('/').map_or("", |start| &rest[start..]);
         format!("{scheme}://{}{path}", self.address)
     }
 
-    /// This happens to connections to come, in place of what was said before. It can be limited:
-    /// [`Trouble::times`].
-    pub fn to_come(&self, trouble: Trouble) {
-        self.shared.state().to_come = Some(trouble);
+    /// Sets the fault for new connections, replacing an earlier one. [`NetworkFault::times`] limits it.
+    pub fn inject_on_connect(&self, fault: NetworkFault) {
+        self.shared.state().on_connect = Some(fault);
     }
 
-    /// This happens to the connections that are open. Returns how many there are.
-    pub fn now(&self, trouble: Trouble) -> usize {
-        self.order(&Some(trouble))
+    /// Sets the fault of the open connections, and returns their number.
+    pub fn inject(&self, fault: NetworkFault) -> usize {
+        self.order(&Some(fault))
     }
 
-    /// From now on nothing goes wrong: what was stalled or slow goes on.
+    /// Removes all faults: stalled and slow connections continue.
     pub fn heal(&self) {
-        self.shared.state().to_come = None;
+        self.shared.state().on_connect = None;
         self.order(&None);
     }
 
-    /// From now on nobody listens: connections are refused, those that are open stay. Dropped half-way, it
-    /// can be called again.
+    /// Refuses new connections; open ones stay. If the future is dropped, it can be called again.
     ///
     /// # Errors
-    /// If somebody else has taken the port in the moment in which it was free.
+    /// If another process has bound the port while it was free.
     pub async fn refuse(&self) -> io::Result<()> {
-        let mut door = self.door.lock().await;
-        if let Door::Open(accepting) = &mut *door {
+        let mut listening = self.listening.lock().await;
+        if let Listening::Open(accepting) = &mut *listening {
             accepting.0.abort();
-            let _ = (&mut accepting.0).await; // then nobody listens
-            *door = Door::Ajar;
+            let _ = (&mut accepting.0).await; // the listener is closed now
+            *listening = Listening::Unbound;
         }
-        if matches!(*door, Door::Ajar) {
-            *door = Door::Closed(reserve(self.address)?);
+        if matches!(*listening, Listening::Unbound) {
+            *listening = Listening::Reserved(reserve(self.address)?);
         }
         Ok(())
     }
 
-    /// From now on connections are accepted again, on the same port.
+    /// Accepts connections again, on the same port.
     ///
     /// # Errors
-    /// If the system does not let us listen.
+    /// If the system refuses to listen.
     pub async fn accept(&self) -> io::Result<()> {
-        let mut door = self.door.lock().await;
-        let socket = match std::mem::replace(&mut *door, Door::Ajar) {
-            Door::Open(accepting) => {
-                *door = Door::Open(accepting);
+        let mut listening = self.listening.lock().await;
+        let socket = match std::mem::replace(&mut *listening, Listening::Unbound) {
+            Listening::Open(accepting) => {
+                *listening = Listening::Open(accepting);
                 return Ok(());
             }
-            Door::Closed(socket) => socket,
-            Door::Ajar => reserve(self.address)?,
+            Listening::Reserved(socket) => socket,
+            Listening::Unbound => reserve(self.address)?,
         };
-        *door = Door::Open(accept(socket, self.shared.clone())?);
+        *listening = Listening::Open(accept(socket, self.shared.clone())?);
         Ok(())
     }
 
-    /// What the proxy has seen.
+    /// Returns the counters.
     pub fn counts(&self) -> Counts {
         *self.shared.counts.borrow()
     }
 
-    /// Returns once the counts are so. Dropping it half-way loses nothing.
-    pub async fn until(&self, is_so: impl FnMut(&Counts) -> bool) {
-        let _ = self.shared.counts.subscribe().wait_for(is_so).await; // the sender is ours
+    /// Waits until the counters satisfy a predicate. Cancel safe.
+    pub async fn until(&self, predicate: impl FnMut(&Counts) -> bool) {
+        let _ = self.shared.counts.subscribe().wait_for(predicate).await; // cannot fail: we hold the sender
     }
 
-    /// Returns once clients have made so many connections.
-    pub async fn connections_made(&self, connections: u64) {
+    /// Waits until this many connections were accepted.
+    pub async fn connected(&self, connections: u64) {
         self.until(|counts| counts.connections >= connections).await;
     }
 
-    /// Returns once so many connections are stalled.
+    /// Waits until this many connections are stalled.
     pub async fn stalled(&self, connections: u64) {
         self.until(|counts| counts.stalled >= connections).await;
     }
 
-    /// Returns once trouble has come so often.
-    pub async fn struck(&self, times: u64) {
-        self.until(|counts| counts.struck >= times).await;
+    /// Waits until this many faults were injected.
+    pub async fn injected(&self, times: u64) {
+        self.until(|counts| counts.injected >= times).await;
     }
 
-    /// Returns once so many clients have ended their side of a connection.
-    pub async fn hung_up(&self, clients: u64) {
-        self.until(|counts| counts.hung_up >= clients).await;
+    /// Waits until this many clients have ended their side of a connection.
+    pub async fn client_closed(&self, clients: u64) {
+        self.until(|counts| counts.client_closed >= clients).await;
     }
 
-    /// Stops, and returns once everything has ended (W3). If dropped half-way, it ends soon.
+    /// Stops the proxy and waits until it has (`fault_proxy.W3`). If the future is dropped, it stops in the
+    /// background.
     pub async fn stop(self) {
         let shared = self.shared.clone();
-        if let Door::Open(accepting) = &mut *self.door.lock().await {
+        if let Listening::Open(accepting) = &mut *self.listening.lock().await {
             accepting.0.abort();
-            let _ = (&mut accepting.0).await; // so that no connection comes after this
+            let _ = (&mut accepting.0).await; // no connection is accepted after this
         }
         drop(self);
         let _ = shared.counts.subscribe().wait_for(|counts| counts.open == 0).await;
@@ -223,7 +220,7 @@ impl FaultProxy {
     fn order(&self, order: &Order) -> usize {
         let state = self.shared.state();
         for connection in state.open.values() {
-            let _ = connection.send(order.clone()); // one that has just ended needs none
+            let _ = connection.send(order.clone()); // an error means that the connection has just ended
         }
         state.open.len()
     }
@@ -238,8 +235,7 @@ impl Drop for FaultProxy {
 }
 
 impl TestCluster {
-    /// A kubeconfig like that of the cluster, but through a proxy: a file that only its owner can read, and
-    /// that goes with the cluster.
+    /// Writes a copy of the cluster's kubeconfig that connects through a proxy, and is removed with the cluster.
     ///
     /// # Errors
     /// [`ClusterError::Kubeconfig`] if it cannot be written.
@@ -253,10 +249,10 @@ impl TestCluster {
     }
 }
 
-/// A port that is ours, and on which nobody listens.
+/// Binds a port without listening on it.
 fn reserve(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
-    socket.set_reuseaddr(true)?; // connections of its last listener may still be open
+    socket.set_reuseaddr(true)?; // connections of the previous listener may still be open
     socket.bind(address)?;
     Ok(socket)
 }
@@ -270,7 +266,7 @@ async fn run(listener: TcpListener, shared: Arc<Shared>) {
     loop {
         match listener.accept().await {
             Ok((client, _)) => shared.clone().begin(client),
-            Err(_) => tokio::task::yield_now().await, // it was gone before we came to it
+            Err(_) => tokio::task::yield_now().await, // the connection was aborted before it was accepted
         }
     }
 }
@@ -286,7 +282,7 @@ impl Shared {
             counts.connections += 1;
             counts.open += 1;
         });
-        // It ends when its end of `orders` is gone; whoever stops waits for the count.
+        // Ends when its sender in `open` is dropped; `stop` waits for the counter.
         tokio::spawn(async move {
             serve(client, self.target, orders, &self.counts).await;
             self.state().open.remove(&id);
@@ -297,14 +293,14 @@ impl Shared {
 
 impl State {
     fn admit(&mut self) -> (u64, watch::Receiver<Order>) {
-        let trouble = match &mut self.to_come {
-            Some(Trouble { times: Some(0), .. }) | None => None,
-            Some(trouble) => {
-                trouble.times = trouble.times.map(|times| times - 1);
-                Some(trouble.clone())
+        let fault = match &mut self.on_connect {
+            Some(NetworkFault { times: Some(0), .. }) | None => None,
+            Some(fault) => {
+                fault.times = fault.times.map(|times| times - 1);
+                Some(fault.clone())
             }
         };
-        let (order, orders) = watch::channel(trouble);
+        let (order, orders) = watch::channel(fault);
         self.last += 1;
         if !self.is_closed {
             self.open.insert(self.last, order);

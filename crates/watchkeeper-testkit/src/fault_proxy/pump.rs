@@ -1,4 +1,4 @@
-//! Pump: bytes of one way of a connection.
+//! Pump: forwards the bytes of one direction of a connection.
 
 use std::future::pending;
 use std::io;
@@ -9,24 +9,24 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::time::{Instant, sleep_until};
 
-/// How much is held back at most; then the sender has to wait.
+/// Size of the buffer; a sender that fills it has to wait.
 const ROOM: usize = 1 << 20;
-/// How much is read at once.
+/// Size of a read.
 const READ: usize = 64 << 10;
 
-/// One way.
+/// One direction of a connection.
 pub(super) struct Pump<'a> {
     from: ReadHalf<'a>,
     to: WriteHalf<'a>,
-    /// What has come and was not passed on yet.
+    /// Bytes that were read and not yet forwarded.
     held: BytesMut,
     pub(super) pace: Pace,
-    /// How the sender has ended, once it has; and whether that was passed on.
+    /// How the sender has ended; and whether that was forwarded.
     ended: Option<io::Result<()>>,
     passed_end: bool,
 }
 
-/// How fast.
+/// How fast bytes are forwarded.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Pace {
     All,
@@ -34,13 +34,13 @@ pub(super) enum Pace {
     Trickle { bytes: usize, every: Duration, next: Instant },
 }
 
-/// What a pump has done.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Passed(u64),
     /// The sender has ended.
     Ended,
-    /// The receiver knows of it.
+    /// The end was forwarded.
     PassedEnd,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Pump<'a> {
         self.passed_end
     }
 
-    /// Does the next thing there is to do; passes on at most `most`. Dropped half-way, nothing is lost.
+    /// Reads or forwards, at most `most` bytes. Cancel safe.
     pub(super) async fn step(&mut self, most: Option<u64>) -> io::Result<Step> {
         loop {
             let most = most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
@@ -110,9 +110,9 @@ impl<'a> Pump<'a> {
         }
     }
 
-    /// Tells the receiver that nothing more comes, and reads to the sender's end.
+    /// Closes the receiver's side, and reads until the sender ends.
     pub(super) async fn end(mut self) {
-        let _ = self.to.shutdown().await; // it may be gone
+        let _ = self.to.shutdown().await; // the receiver may be gone
         let mut unread = [0; 4096];
         while self.ended.is_none() && self.from.readable().await.is_ok() {
             match self.from.try_read(&mut unread) {

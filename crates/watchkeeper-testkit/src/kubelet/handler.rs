@@ -1,4 +1,4 @@
-//! Handler: which request is for what.
+//! Handler: routes requests.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ use super::log::Logs;
 use super::program::Program;
 use super::{ports, websocket};
 
-/// Answers as a kubelet.
-pub(super) struct Answers {
+/// Handles requests as a kubelet does.
+pub(super) struct KubeletHandler {
     logs: Arc<Logs>,
-    /// What it speaks, the best first.
-    spoken: &'static [&'static str],
-    /// One for each stream that is open, and one here.
+    /// Supported subprotocols, the preferred one first.
+    protocols: &'static [&'static str],
+    /// Cloned by each open stream.
     open: Arc<()>,
     cut: Mutex<CancellationToken>,
 }
 
-impl Answers {
+impl KubeletHandler {
     pub(super) fn new(logs: Arc<Logs>, channels: super::Channels) -> Self {
-        let spoken: &[&str] = match channels {
+        let protocols: &[&str] = match channels {
             super::Channels::V5 => &["v5.channel.k8s.io", "v4.channel.k8s.io"],
             super::Channels::V4 => &["v4.channel.k8s.io"],
         };
-        Self { logs, spoken, open: Arc::default(), cut: Mutex::default() }
+        Self { logs, protocols, open: Arc::default(), cut: Mutex::default() }
     }
 
     pub(super) fn open(&self) -> usize {
@@ -41,13 +41,13 @@ impl Answers {
         std::mem::take(&mut *self.cut.lock()).cancel();
     }
 
-    /// Switches to a WebSocket, and runs what comes then.
-    fn switch<R>(&self, request: &Request, spoken: &[&'static str], run: R) -> Response
+    /// Upgrades to a WebSocket, and runs `run` on it.
+    fn switch<R>(&self, request: &Request, protocols: &[&'static str], run: R) -> Response
     where
         R: FnOnce(websocket::Channels) -> BoxFuture<'static, ()> + Send + 'static,
     {
         let upgrade = request.extensions.get::<OnUpgrade>().cloned();
-        let accepted = websocket::accept(&request.headers, spoken);
+        let accepted = websocket::accept(&request.headers, protocols);
         let (Some((headers, protocol)), Some(upgrade)) = (accepted, upgrade) else {
             return Response::text(StatusCode::FORBIDDEN, "unable to upgrade: no protocol in common\n");
         };
@@ -68,7 +68,7 @@ impl Answers {
 
     fn run(&self, request: &Request, command: Vec<String>) -> Response {
         match Program::read(&request.query, command) {
-            Some(program) => self.switch(request, self.spoken, |channels| Box::pin(program.run(channels))),
+            Some(program) => self.switch(request, self.protocols, |channels| Box::pin(program.run(channels))),
             None => {
                 let text = "you must specify at least 1 of stdin, stdout, stderr";
                 Response::text(StatusCode::BAD_REQUEST, text)
@@ -77,7 +77,7 @@ impl Answers {
     }
 }
 
-impl Handler for Answers {
+impl Handler for KubeletHandler {
     async fn handle(&self, request: Request) -> Result<Response, Status> {
         let Target::Path(path) = &request.target else { return Ok(Response::page_not_found()) };
         let path = path.clone();

@@ -1,4 +1,4 @@
-//! Logs: what containers have written, for those who read and those who follow.
+//! Logs of containers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use watchkeeper_apiserver::http::Query;
 
-/// Logs by `namespace/pod/container`. They grow until the kubelet goes.
+/// Logs by `namespace/pod/container`, kept until the kubelet is dropped.
 #[derive(Default)]
 pub(super) struct Logs {
     all: parking_lot::Mutex<HashMap<String, watch::Sender<Log>>>,
@@ -30,7 +30,7 @@ impl Logs {
         self.sender(name).send_modify(|log| log.ended = true);
     }
 
-    /// What is asked for of a log, as it comes.
+    /// Streams the requested part of a log.
     pub(super) fn read(
         &self,
         name: &str,
@@ -40,7 +40,7 @@ impl Logs {
         let number = |name: &str| query.number(name).ok().flatten().and_then(|it| usize::try_from(it).ok());
         let tail = number("tailLines");
         let log = self.sender(name).subscribe();
-        let from = tail.map_or(0, |lines| beginning(&log.borrow().text, lines));
+        let from = tail.map_or(0, |lines| tail_offset(&log.borrow().text, lines));
         let left = number("limitBytes").unwrap_or(usize::MAX);
         futures_util::stream::unfold(Reader { log, from, left }, move |mut reader| async move {
             let piece = reader.next(follow).await?;
@@ -56,18 +56,16 @@ impl Logs {
 struct Reader {
     log: watch::Receiver<Log>,
     from: usize,
-    /// Bytes that may be read still.
+    /// Remaining bytes of the limit.
     left: usize,
 }
 
 impl Reader {
-    /// What is there and was not read; if nothing is, and somebody follows, what comes next.
+    /// Returns the unread text; waits for more if `follow` is set.
     async fn next(&mut self, follow: bool) -> Option<Bytes> {
-        let is_news = |log: &Log| log.text.len() > self.from || log.ended;
-        let log = match follow {
-            true => self.log.wait_for(is_news).await.ok()?.clone(),
-            false => self.log.borrow().clone(),
-        };
+        let has_more = |log: &Log| log.text.len() > self.from || log.ended;
+        let log =
+            if follow { self.log.wait_for(has_more).await.ok()?.clone() } else { self.log.borrow().clone() };
         let end = log.text.len().min(self.from.saturating_add(self.left));
         let piece = Bytes::copy_from_slice(&log.text[self.from.min(end)..end]);
         (self.from, self.left) = (end, self.left - piece.len());
@@ -75,10 +73,10 @@ impl Reader {
     }
 }
 
-/// Where the last lines begin.
-fn beginning(text: &[u8], lines: usize) -> usize {
+/// Returns the offset of the last lines.
+fn tail_offset(text: &[u8], lines: usize) -> usize {
     let ends = text.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
-    // The end of the last line is not between two.
+    // The final newline does not begin a line.
     let mut between = ends.map(|(at, _)| at + 1).filter(|at| *at < text.len());
     match lines {
         0 => text.len(),
@@ -91,8 +89,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_begin_where_they_begin() {
-        let tail = |text: &'static str, lines| &text[beginning(text.as_bytes(), lines)..];
+    fn tail_offset_counts_lines_from_the_end() {
+        let tail = |text: &'static str, lines| &text[tail_offset(text.as_bytes(), lines)..];
         assert_eq!(tail("a\nb\nc\n", 2), "b\nc\n");
         assert_eq!(tail("a\nb\nc", 1), "c");
         assert_eq!(tail("a\nb\n", 9), "a\nb\n");

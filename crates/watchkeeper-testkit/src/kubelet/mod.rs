@@ -1,10 +1,11 @@
-//! Kubelet: a node that answers for its pods, and runs nothing.
+//! Kubelet: a fake kubelet, which serves logs, exec, attach and port forwarding without running anything.
 //!
-//! From: the API server of a cluster, over TLS, as it asks any kubelet.
-//! To:   the test, which writes logs and looks at what is open.
+//! Input: the API server of a cluster, over TLS.
+//! Output: the test, which writes logs and inspects open streams.
 //!
-//! - L1: what it says of logs, programs and ports is the same every time: see [`Kubelet`].
-//! - L2: a kubelet that is stopped or dropped leaves nothing behind.
+//! Invariants:
+//! - `kubelet.L1`: responses are deterministic: see [`Kubelet`].
+//! - `kubelet.L2`: a kubelet that is stopped or dropped leaves nothing behind.
 
 mod handler;
 mod log;
@@ -28,48 +29,47 @@ use watchkeeper_apiserver::http::{
 use watchkeeper_core::Status;
 
 use crate::TestCluster;
-use handler::Answers;
+use handler::KubeletHandler;
 use log::Logs;
 
-/// Why there is no kubelet.
+/// Why a kubelet cannot be started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KubeletError {
-    /// It cannot listen.
-    #[error("the kubelet cannot listen")]
+    /// No port can be bound.
+    #[error("failed to listen")]
     Listen(#[from] ListenError),
-    /// It has no certificate.
-    #[error("the kubelet cannot have a certificate")]
+    /// The certificate cannot be created.
+    #[error("failed to create the kubelet's certificate")]
     Certificate(#[from] CertificateError),
-    /// The server does not take its node.
-    #[error("the node of the kubelet cannot be created")]
+    /// The node cannot be created.
+    #[error("failed to create the node")]
     Node(#[source] Status),
 }
 
-/// What a kubelet speaks of `v5.channel.k8s.io` and `v4.channel.k8s.io`.
+/// The WebSocket subprotocols that a kubelet supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Channels {
-    /// Both, as those of today.
+    /// `v5.channel.k8s.io` and `v4.channel.k8s.io`, as current kubelets do.
     #[default]
     V5,
-    /// The older one only.
+    /// `v4.channel.k8s.io` only.
     V4,
 }
 
-/// A kubelet, and the node that it answers for. Pods whose `spec.nodeName` is [`node`](Self::node) are its
-/// own, whatever they are.
+/// A fake kubelet and its node. It serves every pod whose `spec.nodeName` is [`node`](Self::node).
 ///
-/// | asked for | it |
+/// | request | response |
 /// |---|---|
-/// | the log of a container | says what was [written](Self::write_log); it knows `follow`, `tailLines` and `limitBytes` |
-/// | `echo`, `complain` and words | writes them to stdout or stderr, and ends |
-/// | `exit` and a number | ends with this code |
-/// | `cat` | gives back its input until that ends |
-/// | `size` | writes the next size of its terminal, and ends |
+/// | the log of a container | the text [written](Self::write_log) by the test; supports `follow`, `tailLines` and `limitBytes` |
+/// | `echo`, `complain` and arguments | writes the arguments to stdout or stderr, and exits |
+/// | `exit` and a number | exits with this code |
+/// | `cat` | copies stdin to stdout |
+/// | `size` | writes the next terminal size, and exits |
 /// | `hang` | runs until the stream ends |
-/// | any other program | says that there is none |
-/// | to attach | does as `cat` |
-/// | a port | gives back what is sent to it; nobody listens on those below 10 |
+/// | any other program | fails |
+/// | attach | like `cat` |
+/// | a port | echoes; connections to ports below 10 fail |
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -82,7 +82,7 @@ pub enum Channels {
 /// let spec = json!({"nodeName": kubelet.node(), "containers": [{"name": "main", "image": "app"}]});
 /// cluster.create(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": spec})).await?;
 /// kubelet.write_log(cluster.namespace(), "web", "main", "ready\n");
-/// // ... `kubectl logs web` says "ready", `kubectl exec web -- echo hello` says "hello"
+/// // ... `kubectl logs web` prints "ready", `kubectl exec web -- echo hello` prints "hello"
 /// kubelet.stop().await;
 /// cluster.stop().await;
 /// # Ok(())
@@ -91,13 +91,13 @@ pub enum Channels {
 pub struct Kubelet {
     node: String,
     logs: Arc<Logs>,
-    answers: Arc<Answers>,
+    handler: Arc<KubeletHandler>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
 
 impl Kubelet {
-    /// Starts a kubelet and creates its node. If dropped half-way, the node may be there.
+    /// Starts a kubelet and creates its node. If the future is dropped, the node may exist.
     ///
     /// # Errors
     /// See [`KubeletError`].
@@ -105,7 +105,7 @@ impl Kubelet {
         Self::speaking(cluster, node, Channels::V5).await
     }
 
-    /// Starts a kubelet that speaks these protocols; as [`start`](Self::start) otherwise.
+    /// Starts a kubelet that supports these subprotocols; otherwise like [`start`](Self::start).
     ///
     /// # Errors
     /// See [`KubeletError`].
@@ -128,48 +128,48 @@ impl Kubelet {
         });
         cluster.create(object).await.map_err(KubeletError::Node)?;
         let logs = Arc::new(Logs::default());
-        let answers = Arc::new(Answers::new(logs.clone(), channels));
+        let handler = Arc::new(KubeletHandler::new(logs.clone(), channels));
         let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-        // Who asks is the API server, or a test: nobody is kept out.
+        // Only the API server and tests connect, so that everybody is allowed.
         let everybody = Authenticator::default().anonymous(Anonymous::Allowed);
-        let (chain, running) = (HandlerChain::new(answers.clone(), everybody), stop.clone());
+        let (chain, running) = (HandlerChain::new(handler.clone(), everybody), stop.clone());
         tasks.spawn(async move { listener.run(chain, running).await });
-        Ok(Self { node: node.to_owned(), logs, answers, stop, tasks })
+        Ok(Self { node: node.to_owned(), logs, handler, stop, tasks })
     }
 
-    /// The name of its node.
+    /// Returns the name of the node.
     pub fn node(&self) -> &str {
         &self.node
     }
 
-    /// Adds to the log of a container. Those who follow it read it.
+    /// Appends to the log of a container. Followers receive it.
     pub fn write_log(&self, namespace: &str, pod: &str, container: &str, text: &str) {
         self.logs.write(&[namespace, pod, container].join("/"), text.as_bytes());
     }
 
-    /// Ends the log of a container, as when it stops: those who follow it read the end.
+    /// Ends the log of a container, as when it stops: followers receive the end.
     pub fn end_log(&self, namespace: &str, pod: &str, container: &str) {
         self.logs.end(&[namespace, pod, container].join("/"));
     }
 
-    /// How many programs run and forwards are open.
+    /// Returns the number of running programs and open port forwards.
     pub fn open_streams(&self) -> usize {
-        self.answers.open()
+        self.handler.open()
     }
 
-    /// Cuts off every program and forward without a word, as when a machine dies.
+    /// Drops every program and port forward without closing them, as if the machine had died.
     pub fn cut_streams(&self) {
-        self.answers.cut();
+        self.handler.cut();
     }
 
-    /// Stops, and returns once everything has ended (L2). The node stays.
+    /// Stops the kubelet and waits until it has (`kubelet.L2`). The node stays.
     pub async fn stop(mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
     }
 }
 
-/// Serves as this, over HTTP/2 or HTTP/1.1, and lets in whoever comes with whatever certificate.
+/// Returns a TLS configuration for HTTP/2 and HTTP/1.1, without client certificates.
 fn serve(identity: &Identity) -> Result<Arc<ServerConfig>, CertificateError> {
     let chain = vec![CertificateDer::from_pem_slice(identity.certificate.as_bytes())?];
     let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes())?;

@@ -1,13 +1,13 @@
-//! Ports: what listens on those of pods, as far as anything does.
+//! Port forwarding: an echo server on every port.
 
 use watchkeeper_apiserver::http::Query;
 
-use super::websocket::{Channels, Said};
+use super::websocket::{Channels, Frame};
 
-/// Nobody listens on ports below this one.
+/// Connections to ports below this one fail.
 const FIRST_PORT: u16 = 10;
 
-/// The ports that a forward is for. The error is the kubelet's.
+/// Reads the requested ports. The errors are the kubelet's.
 pub(super) fn read(query: &Query) -> Result<Vec<u16>, String> {
     let mut ports = Vec::new();
     for text in query.all("port").flat_map(|list| list.split(',')) {
@@ -17,33 +17,33 @@ pub(super) fn read(query: &Query) -> Result<Vec<u16>, String> {
             Err(_) => return Err(format!("unable to parse {text:?} as a port")),
         }
     }
-    match ports.is_empty() {
-        true => Err("query parameter \"port\" is required".to_owned()),
-        false => Ok(ports),
+    if ports.is_empty() {
+        return Err("query parameter \"port\" is required".to_owned());
     }
+    Ok(ports)
 }
 
-/// Gives back what is sent, until the client has gone.
+/// Echoes bytes until the client disconnects.
 pub(super) async fn forward(ports: Vec<u16>, pod: String, mut channels: Channels) {
     for (port, channel) in ports.iter().zip((0u8..).step_by(2)) {
         for side in [channel, channel + 1] {
-            channels.say(side, &port.to_le_bytes()).await;
+            channels.send(side, &port.to_le_bytes()).await;
         }
         if *port < FIRST_PORT {
             let fault = format!("error forwarding port {port} to pod {pod}: nobody listens there");
-            channels.say(channel + 1, fault.as_bytes()).await;
+            channels.send(channel + 1, fault.as_bytes()).await;
         }
     }
     loop {
         match channels.next().await {
-            Said::Data(channel, bytes) => {
+            Frame::Data(channel, bytes) => {
                 let port = ports.get(usize::from(channel / 2)).filter(|_| channel.is_multiple_of(2));
                 if port.is_some_and(|port| *port >= FIRST_PORT) {
-                    channels.say(channel, &bytes).await;
+                    channels.send(channel, &bytes).await;
                 }
             }
-            Said::Close(_) => {}
-            Said::Gone => return,
+            Frame::Close(_) => {}
+            Frame::Gone => return,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Programs: what runs in containers, as far as anything does.
+//! Programs: the commands that exec understands.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use watchkeeper_apiserver::http::Query;
 
-use super::websocket::{Channels, Said};
+use super::websocket::{Channels, Frame};
 
 const STDIN: u8 = 0;
 const STDOUT: u8 = 1;
@@ -12,7 +12,7 @@ const STDERR: u8 = 2;
 const ERROR: u8 = 3;
 const RESIZE: u8 = 4;
 
-/// A program that is asked for.
+/// A requested program.
 pub(super) struct Program {
     command: Vec<String>,
     stdin: bool,
@@ -21,7 +21,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// `None` where nobody wants anything of it.
+    /// Reads a request; `None` if no stream is requested.
     pub(super) fn read(query: &Query, command: Vec<String>) -> Option<Self> {
         let wants = |name: &str| query.switch(name) == Some(true);
         let stderr = wants("error") && !wants("tty");
@@ -29,14 +29,14 @@ impl Program {
         (program.stdin || program.stdout || program.stderr).then_some(program)
     }
 
-    /// Runs to the end, and says how it ended; not where the client went before that.
+    /// Runs to the end and sends the exit status, unless the client disconnects first.
     pub(super) async fn run(self, mut channels: Channels) {
         let first = match (self.stdout, self.stderr) {
             (true, _) => STDOUT,
             (false, true) => STDERR,
             (false, false) => ERROR,
         };
-        channels.say(first, b"").await; // it has begun
+        channels.send(first, b"").await; // announces the start
         let words: Vec<&str> = self.command.iter().map(String::as_str).collect();
         let status = match words[..] {
             ["echo", ref words @ ..] => {
@@ -51,22 +51,22 @@ impl Program {
             ["cat"] => self.cat(&mut channels).await,
             ["size"] => self.size(&mut channels).await,
             ["hang"] => {
-                while !matches!(channels.next().await, Said::Gone) {}
+                while !matches!(channels.next().await, Frame::Gone) {}
                 None
             }
             _ => Some(failure(&words)),
         };
         if let Some(status) = status {
-            channels.say(ERROR, status.to_string().as_bytes()).await;
+            channels.send(ERROR, status.to_string().as_bytes()).await;
             channels.close().await;
         }
     }
 
-    /// Writes where somebody wants it; with a terminal stderr is stdout.
+    /// Writes to a channel, if it was requested. With a terminal, there is no stderr.
     async fn write(&self, channels: &mut Channels, channel: u8, bytes: &[u8]) {
         match channel {
-            STDOUT if self.stdout => channels.say(STDOUT, bytes).await,
-            STDERR if self.stderr => channels.say(STDERR, bytes).await,
+            STDOUT if self.stdout => channels.send(STDOUT, bytes).await,
+            STDERR if self.stderr => channels.send(STDERR, bytes).await,
             _ => {}
         }
     }
@@ -77,10 +77,10 @@ impl Program {
         }
         loop {
             match channels.next().await {
-                Said::Data(STDIN, bytes) => self.write(channels, STDOUT, &bytes).await,
-                Said::Close(STDIN) => return Some(success()),
-                Said::Data(..) | Said::Close(_) => {}
-                Said::Gone => return None,
+                Frame::Data(STDIN, bytes) => self.write(channels, STDOUT, &bytes).await,
+                Frame::Close(STDIN) => return Some(success()),
+                Frame::Data(..) | Frame::Close(_) => {}
+                Frame::Gone => return None,
             }
         }
     }
@@ -88,19 +88,19 @@ impl Program {
     async fn size(&self, channels: &mut Channels) -> Option<Value> {
         loop {
             match channels.next().await {
-                Said::Data(RESIZE, bytes) => {
+                Frame::Data(RESIZE, bytes) => {
                     let size = text(&bytes);
                     self.write(channels, STDOUT, size.as_bytes()).await;
                     return Some(success());
                 }
-                Said::Data(..) | Said::Close(_) => {}
-                Said::Gone => return None,
+                Frame::Data(..) | Frame::Close(_) => {}
+                Frame::Gone => return None,
             }
         }
     }
 }
 
-/// `80x24`.
+/// Formats a terminal size as `80x24`.
 fn text(size: &Bytes) -> String {
     let size: Value = serde_json::from_slice(size).unwrap_or_default();
     format!("{}x{}\n", size["Width"], size["Height"])

@@ -1,16 +1,17 @@
-//! Script: a collection that says what a test has written down, and notes what it was asked.
+//! Script: a list/watch source with scripted responses that records requests.
 //!
-//! From: a test, which knows what a server would say in the case at hand.
-//! To:   whatever takes a [`ListWatch`]: a reflector, an informer.
+//! Input: a test, which knows what a server would return.
+//! Output: whatever takes a [`ListWatch`]: a reflector, an informer.
 //!
-//! - A1: the nth request gets the nth answer. One that is of another sort than its answer, and one that comes
-//!   after the last, never gets any: the script is [played](Script::played).
-//! - A2: each request is noted before it is answered.
+//! Invariants:
+//! - `script.A1`: the nth request receives the nth response. A request of another kind than its response, and one
+//!   after the last, never receives any: the script is [played](Script::played).
+//! - `script.A2`: a request is recorded before it receives its response.
 
-mod answer;
 mod object;
+mod playback;
 mod request;
-mod telling;
+mod response;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,13 +22,13 @@ use watchkeeper_core::{
     ListError, ListRequest, ListStream, ListWatch, WatchError, WatchOpening, WatchRequest,
 };
 
-use answer::Said;
-pub use answer::{Answer, List, Watch};
 pub use object::object;
+use playback::Open;
 pub use request::Request;
-use telling::Open;
+use response::Kind;
+pub use response::{List, Response, Watch};
 
-/// A collection that answers by the script. Clones are of the same script.
+/// A scripted list/watch source. Clones are handles to the same script.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -41,7 +42,7 @@ use telling::Open;
 ///     .then(Watch::new().modified(object("default/a", 11)).bookmark(12).fails(Status::expired("too old")))
 ///     .list_fails(Status::forbidden(None, "", "no more"));
 ///
-/// // ... whatever is tested would do this:
+/// // ... the code under test would do this:
 /// assert_eq!(script.list(ListRequest::default()).count().await, 2); // the item, and the end
 /// let watch = script.watch(WatchRequest::new(WatchFrom::After(10.into()))).await.unwrap();
 /// assert_eq!(watch.count().await, 3); // two events, and the error
@@ -62,7 +63,7 @@ pub struct Script {
 
 #[derive(Debug, Default)]
 struct State {
-    answers: VecDeque<Answer>,
+    responses: VecDeque<Response>,
     requests: Vec<Request>,
 }
 
@@ -78,72 +79,72 @@ impl Default for Script {
 }
 
 impl Script {
-    /// A script without answers.
+    /// Creates an empty script.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// It is of a server that knows nothing of initial events, and says so before it is asked.
+    /// Reports that the server does not support initial events.
     #[must_use]
     pub fn without_initial_events(mut self) -> Self {
         self.initial_events = false;
         self
     }
 
-    /// The next request gets this: a [`List`] or a [`Watch`].
+    /// Adds the response to the next request: a [`List`] or a [`Watch`].
     #[must_use]
-    pub fn then(self, answer: impl Into<Answer>) -> Self {
-        self.state.lock().answers.push_back(answer.into());
+    pub fn then(self, response: impl Into<Response>) -> Self {
+        self.state.lock().responses.push_back(response.into());
         self
     }
 
-    /// The next request is a list, and fails.
+    /// Lets the next request, a list, fail.
     #[must_use]
     pub fn list_fails(self, error: impl Into<ListError>) -> Self {
         self.then(List::failed(error))
     }
 
-    /// The next request is a watch, and is not opened.
+    /// Lets the next request, a watch, fail to open.
     #[must_use]
     pub fn watch_fails(self, error: impl Into<WatchError>) -> Self {
-        self.then(Answer(Said::Refusal(error.into())))
+        self.then(Response(Kind::WatchError(error.into())))
     }
 
-    /// What was asked so far, in order (A2).
+    /// Returns the requests so far, in order (`script.A2`).
     pub fn requests(&self) -> Vec<Request> {
         self.state.lock().requests.clone()
     }
 
-    /// How many requests are going on: lists and watches that were neither read to their end nor dropped.
+    /// Returns the number of lists and watches that were neither read to their end nor dropped.
     pub fn open(&self) -> usize {
         self.open.count()
     }
 
-    /// Returns once there is nothing more to say: a request has come for which there is no answer (A1), or the
-    /// last answer is a stall and has come to it. Dropping it half-way loses nothing.
+    /// Waits until the script is over: a request has no response (`script.A1`), or the last response has reached its
+    /// stall.
     pub fn played(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut played = self.played.subscribe();
         async move {
-            let _ = played.wait_for(|played| *played).await; // an error: nobody is left who could ask
+            let _ = played.wait_for(|played| *played).await; // an error means that the script was dropped
         }
     }
 
-    /// The answer to a request, if it is for requests of this sort.
-    fn answer(&self, request: Request) -> Option<Said> {
+    /// Records a request, and takes its response if that is of the same kind.
+    fn respond(&self, request: Request) -> Option<Kind> {
         let mut state = self.state.lock();
-        let fits = state.answers.front().is_some_and(|answer| answer.fits(&request));
+        let is_match = state.responses.front().is_some_and(|response| response.matches(&request));
         state.requests.push(request);
-        let answer = if fits { state.answers.pop_front() } else { None };
+        let response = if is_match { state.responses.pop_front() } else { None };
         drop(state);
-        if answer.is_none() {
+        if response.is_none() {
             self.played.send_replace(true);
         }
-        answer.map(|answer| answer.0)
+        response.map(|response| response.0)
     }
 
-    /// An answer has come to a stall.
+    /// Called when a response has reached its stall.
     fn stalls(&self) {
-        if self.state.lock().answers.is_empty() {
+        if self.state.lock().responses.is_empty() {
             self.played.send_replace(true);
         }
     }
@@ -151,16 +152,16 @@ impl Script {
 
 impl ListWatch for Script {
     fn list(&self, request: ListRequest) -> ListStream {
-        match self.answer(Request::List(request)) {
-            Some(Said::List(list)) => telling::list(self, list),
-            _ => telling::list(self, List::stalled()),
+        match self.respond(Request::List(request)) {
+            Some(Kind::List(list)) => playback::list(self, list),
+            _ => playback::list(self, List::stalled()),
         }
     }
 
     fn watch(&self, request: WatchRequest) -> WatchOpening {
-        match self.answer(Request::Watch(request)) {
-            Some(Said::Watch(watch)) => telling::watch(self, watch),
-            Some(Said::Refusal(error)) => Box::pin(async move { Err(error) }),
+        match self.respond(Request::Watch(request)) {
+            Some(Kind::Watch(watch)) => playback::watch(self, watch),
+            Some(Kind::WatchError(error)) => Box::pin(async move { Err(error) }),
             _ => {
                 let counted = self.open.one();
                 Box::pin(async move {

@@ -3,8 +3,8 @@
 use serde_json::json;
 use watchkeeper_core::{Encoded, HeadBuilder, Object};
 
-/// An object of which nothing is known but its key, `default/a` or `a`, and its version. Its uid is its key, so
-/// that all versions of it are one incarnation.
+/// Creates an object with a key, `default/a` or `a`, and a resource version. Its UID is its key, so that all versions
+/// are the same object.
 pub fn object(key: &str, version: u64) -> Object {
     let (namespace, name) = key.split_once('/').unwrap_or(("", key));
     let version = version.to_string();

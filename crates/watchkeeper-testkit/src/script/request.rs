@@ -1,10 +1,10 @@
-//! Requests: what a script was asked.
+//! Recorded requests.
 
 use std::fmt;
 
 use watchkeeper_core::{ListRequest, WatchRequest};
 
-/// A request that came. It is shown as its sort and its query: `list ?resourceVersion=0&limit=500`.
+/// A recorded request. Displayed with its query: `list ?resourceVersion=0&limit=500`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// A list, or a page of one.
@@ -15,11 +15,11 @@ pub enum Request {
 
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (word, query) = match self {
+        let (verb, query) = match self {
             Self::List(request) => ("list", request.query()),
             Self::Watch(request) => ("watch", request.query()),
         };
-        f.write_str(word)?;
+        f.write_str(verb)?;
         for (index, (name, value)) in query.iter().enumerate() {
             let mark = if index == 0 { " ?" } else { "&" };
             write!(f, "{mark}{name}={value}")?;

@@ -16,7 +16,7 @@ impl Inner {
         let of = &mapping.resource;
         let entries = self.entries.read();
         let found = entries.iter().find(|entry| entry.is_of(&of.group, &of.version, &of.resource));
-        found.filter(|entry| !entry.informer.has_ended()).map(Entry::take)
+        found.filter(|entry| !entry.informer.has_exited()).map(Entry::take)
     }
 
     /// Returns the running informer of a resource, or starts one (`catalog.C1`, `catalog.C2`).
@@ -50,7 +50,7 @@ impl Inner {
     /// Returns the running informers with their resources.
     pub(super) fn watching(&self) -> Vec<(GroupVersionResource, Informer)> {
         let entries = self.entries.read();
-        let living = entries.iter().filter(|entry| !entry.informer.has_ended());
+        let living = entries.iter().filter(|entry| !entry.informer.has_exited());
         living.map(|entry| (entry.mapping.resource.clone(), entry.informer.clone())).collect()
     }
 
@@ -65,7 +65,7 @@ impl Inner {
         let mut is_permanent = false;
         let mut entries = self.entries.write();
         entries.retain(|entry| {
-            if !entry.informer.has_ended() {
+            if !entry.informer.has_exited() {
                 return true;
             }
             let is_it = entry.is_of(&of.group, &of.version, &of.resource);

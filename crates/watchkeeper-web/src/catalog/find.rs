@@ -71,13 +71,13 @@ impl Inner {
     fn known(&self, group: &str, version: &str, resource: &str) -> Option<Arc<Mapping>> {
         let entries = self.entries.read();
         let found = entries.iter().find(|entry| entry.is_of(group, version, resource));
-        found.filter(|entry| !entry.informer.has_ended()).map(|entry| entry.mapping.clone())
+        found.filter(|entry| !entry.informer.has_exited()).map(|entry| entry.mapping.clone())
     }
 
     /// Removes the on-demand informer of a resource if it has ended by itself. Returns whether it did.
     fn remove_ended(&self, group: &str, version: &str, resource: &str) -> bool {
         let is_gone = |entry: &Entry| {
-            !entry.is_permanent && entry.is_of(group, version, resource) && entry.informer.has_ended()
+            !entry.is_permanent && entry.is_of(group, version, resource) && entry.informer.has_exited()
         };
         let mut entries = self.entries.write();
         let before = entries.len();

@@ -190,7 +190,7 @@ impl Catalog {
     /// Returns the resources of [`ALWAYS_CACHED`] without a first list.
     pub fn unsynced(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
-        let late = entries.iter().filter(|entry| entry.is_permanent && !entry.informer.is_synced());
+        let late = entries.iter().filter(|entry| entry.is_permanent && !entry.informer.is_ready());
         late.map(|entry| entry.mapping.clone()).collect()
     }
 
@@ -204,14 +204,14 @@ impl Catalog {
     /// still become idle.
     pub fn snapshots(&self) -> Vec<(Arc<Mapping>, Snapshot)> {
         let entries = self.inner.entries.read();
-        let living = entries.iter().filter(|entry| !entry.informer.has_ended() && entry.informer.is_synced());
+        let living = entries.iter().filter(|entry| !entry.informer.has_exited() && entry.informer.is_ready());
         living.map(|entry| (entry.mapping.clone(), entry.informer.store().snapshot())).collect()
     }
 
     /// Returns the cached resources, with or without their first list.
     pub fn cached(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
-        entries.iter().filter(|entry| !entry.informer.has_ended()).map(|it| it.mapping.clone()).collect()
+        entries.iter().filter(|entry| !entry.informer.has_exited()).map(|it| it.mapping.clone()).collect()
     }
 
     /// Returns whether a resource must not be cached (`catalog.C2`).
@@ -240,7 +240,7 @@ impl Catalog {
         if watched.is_synced() {
             return Ok(watched);
         }
-        if timeout(FIRST_LIST_TIMEOUT, watched.informer.synced()).await == Ok(true) {
+        if timeout(FIRST_LIST_TIMEOUT, watched.informer.wait_until_ready()).await == Ok(true) {
             return Ok(watched);
         }
         // It may have been removed since the last discovery.

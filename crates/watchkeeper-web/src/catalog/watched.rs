@@ -91,7 +91,7 @@ impl Watched {
     /// Returns whether the informer has its first list. Caches a positive result.
     pub(super) fn is_synced(&self) -> bool {
         let known = &self.in_use.0.is_synced;
-        if !known.load(Ordering::Relaxed) && self.informer.is_synced() {
+        if !known.load(Ordering::Relaxed) && self.informer.is_ready() {
             known.store(true, Ordering::Relaxed);
         }
         known.load(Ordering::Relaxed)

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_cache::Informer;
-use watchkeeper_cache::reflector::Phase;
+use watchkeeper_cache::reflector::{Failure, Phase};
 use watchkeeper_client::transport::Transport;
 use watchkeeper_core::GroupVersionResource;
 
@@ -101,7 +101,7 @@ struct State {
 struct Failing {
     since: Instant,
     /// The failure after which it last retried; it retries once per failure.
-    retried: Option<Arc<str>>,
+    retried: Option<Arc<Failure>>,
 }
 
 impl State {
@@ -167,21 +167,22 @@ impl State {
             let progress = informer.progress();
             let progress = progress.borrow();
             let is_behind = self.returned > progress.last_contact && progress.last_contact.is_some();
-            if progress.error.is_none() && !is_behind {
+            if progress.failure.is_none() && !is_behind {
                 continue;
             }
             let first = || Failing { since: Instant::now(), retried: None };
             let mut known = self.failing.remove(resource).unwrap_or_else(first);
-            if let (true, Phase::Waiting, Some(error)) = (recovers, progress.phase, &progress.error)
-                && !known.retried.as_ref().is_some_and(|retried| Arc::ptr_eq(retried, error))
+            if let (true, Phase::Waiting, Some(failure)) = (recovers, progress.phase, &progress.failure)
+                && !known.retried.as_ref().is_some_and(|retried| Arc::ptr_eq(retried, failure))
             {
                 informer.reconnect();
-                known.retried = Some(error.clone());
+                known.retried = Some(failure.clone());
             }
             let reported = before.of(resource).map(|outage| outage.since);
             let since = reported.unwrap_or(known.since);
             if reported.is_some() || since.elapsed() >= GRACE {
-                let reason = progress.error.clone().unwrap_or_else(|| "reconnecting".into());
+                let reason = progress.failure.as_ref().map(|failure| failure.describe());
+                let reason = reason.as_deref().unwrap_or("reconnecting");
                 stale.insert(resource.clone(), Outage::new(since, reason));
             }
             failing.insert(resource.clone(), known);

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::Request;
 use http::request::Parts;
 use tower_service::Service as _;
-use watchkeeper_listen::{Answer, Arrival, Departure};
+use watchkeeper_listen::{ServiceRequest, ServiceResponse};
 
 use super::shutdown::end_on_shutdown;
 use crate::access::Authenticator;
@@ -53,7 +53,7 @@ impl Handler {
     }
 }
 
-impl Answer for Handler {
+impl watchkeeper_listen::Service for Handler {
     type Peer = ();
     type Body = Body;
 
@@ -61,12 +61,12 @@ impl Answer for Handler {
         None
     }
 
-    async fn answer(&self, arrival: Arrival<()>) -> Departure<Body> {
-        let Arrival { request, stop, switch, .. } = arrival;
+    async fn call(&self, arrival: ServiceRequest<()>) -> ServiceResponse<Body> {
+        let ServiceRequest { request, stop, switch, .. } = arrival;
         let (mut head, body) = request.into_parts();
         head.extensions.insert(switch);
         let (mut response, content) = self.respond(head, Body::new(body)).await;
         protect(response.headers_mut(), content);
-        Departure { response: end_on_shutdown(stop, response), hang_up: false, charge: None }
+        ServiceResponse { response: end_on_shutdown(stop, response), hang_up: false, charge: None }
     }
 }

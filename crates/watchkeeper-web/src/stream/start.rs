@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::time::sleep;
 use watchkeeper_cache::Informer;
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_wire::Kind;
 
@@ -93,9 +93,9 @@ impl Starter {
         request: &SubscriptionRequest,
         waker: Waker,
     ) -> Result<Live, Failure> {
-        match ended.ended().await {
-            Why::Gone(status) => Err(Failure::new(StatusCode::NOT_FOUND, status.to_string())),
-            Why::Stopped => {
+        match ended.exited().await {
+            ExitReason::Gone(status) => Err(Failure::new(StatusCode::NOT_FOUND, status.to_string())),
+            ExitReason::Stopped => {
                 sleep(PAUSE).await;
                 self.start(identity, request, waker).await
             }

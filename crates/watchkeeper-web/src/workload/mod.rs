@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use watchkeeper_cache::reader::{GetError, ListUndecodable};
-use watchkeeper_cache::store::ByField;
+use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{InformerFactory, Keep, Reader};
 use watchkeeper_core::{Collection, LabelSelector, RequirementError};
 
@@ -92,7 +92,7 @@ impl Workloads {
         let events = informer("", "events", "Event");
         let path = "involvedObject.uid".parse().expect("two names make a path");
         // An error means that the index exists already.
-        let _ = events.add_index(BY_INVOLVED_OBJECT, ByField::new(events.kind().clone(), path));
+        let _ = events.add_index(BY_INVOLVED_OBJECT, by_field(events.kind().clone(), path));
         Self {
             deployments: informer("apps", "deployments", "Deployment").reader(Keep::Encoded),
             sets: informer("apps", "replicasets", "ReplicaSet").reader(Keep::Encoded),
@@ -108,7 +108,7 @@ impl Workloads {
     pub fn get(&self, namespace: &str, name: &str) -> Result<Workload, WorkloadError> {
         let absent = || WorkloadError::Absent { namespace: namespace.to_owned(), name: name.to_owned() };
         let deployment = match self.deployments.namespace(namespace).get(name) {
-            Err(GetError::Key(_)) => None, // not a valid name
+            Err(GetError::InvalidName { .. }) => None, // not a valid name
             found => found?,
         };
         let deployment = deployment.ok_or_else(absent)?;

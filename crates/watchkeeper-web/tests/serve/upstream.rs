@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_client::config::{Authorization, Proxy};
 use watchkeeper_client::{Client, Config};
-use watchkeeper_listen::{Answer, Arrival, Departure, Listener, Security};
+use watchkeeper_listen::{Listener, Security, Service, ServiceRequest, ServiceResponse};
 
 /// Responses and recorded requests.
 #[derive(Default)]
@@ -63,7 +63,7 @@ impl Upstream {
 
 struct Scripted(Arc<Script>);
 
-impl Answer for Scripted {
+impl Service for Scripted {
     type Peer = ();
     type Body = Pieces;
 
@@ -71,7 +71,7 @@ impl Answer for Scripted {
         None
     }
 
-    async fn answer(&self, arrival: Arrival<()>) -> Departure<Pieces> {
+    async fn call(&self, arrival: ServiceRequest<()>) -> ServiceResponse<Pieces> {
         let (head, body) = arrival.request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let review = match head.uri.path() {
@@ -104,7 +104,7 @@ impl Answer for Scripted {
             .header("set-cookie", "watchkeeper_token=theirs")
             .header("access-control-allow-origin", "*")
             .body(body);
-        Departure { response: response.unwrap(), hang_up: false, charge: None }
+        ServiceResponse { response: response.unwrap(), hang_up: false, charge: None }
     }
 }
 

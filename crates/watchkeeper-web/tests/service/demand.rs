@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
-use watchkeeper_cache::reflector::Why;
+use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_client::discovery::MISS_INTERVAL;
 use watchkeeper_client::rest::Content;
 use watchkeeper_core::GroupVersion;
@@ -115,8 +115,8 @@ async fn resources_follow_their_definitions() {
     let informer = world.service.catalog().watched("example.com", "v1", "widgets").await.unwrap().informer;
     let rest = world.client.rest(&GroupVersion::new("apiextensions.k8s.io", "v1"), Content::json());
     rest.delete().resource("customresourcedefinitions").name("widgets.example.com").raw().await.unwrap();
-    let why = timeout(LONG, informer.ended()).await.unwrap();
-    assert!(matches!(why, Why::Gone(_)), "{why}");
+    let why = timeout(LONG, informer.exited()).await.unwrap();
+    assert!(matches!(why, ExitReason::Gone(_)), "{why}");
     let gone = world.get("/widgets/example.com/v1").await.failure(404);
     assert!(gone.starts_with("resource widgets/example.com/v1 not found"), "{gone}");
     assert!(!is_cached(&world, "widgets"));

@@ -69,7 +69,7 @@ impl World {
         let client = client(&cluster);
         let service = Service::over(Catalog::builder(&client).secrets(secrets).build());
         service.start();
-        service.catalog().factory().synced(LONG).await.unwrap();
+        service.catalog().factory().wait_until_ready(LONG).await.unwrap();
         let router = service.router();
         Self { cluster, client, service, router }
     }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_client::config::{Authorization, Proxy};
 use watchkeeper_client::transport::Body;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_listen::{Answer, Arrival, Departure, Listener, Security};
+use watchkeeper_listen::{Listener, Security, Service, ServiceRequest, ServiceResponse};
 
 /// Denied resources, by suffix of the user name.
 type Withdrawn = Arc<Mutex<Vec<(&'static str, &'static str)>>>;
@@ -59,7 +59,7 @@ impl Bench {
     }
 }
 
-impl Answer for Bench {
+impl Service for Bench {
     type Peer = ();
     type Body = Body;
 
@@ -67,7 +67,7 @@ impl Answer for Bench {
         None
     }
 
-    async fn answer(&self, arrival: Arrival<()>) -> Departure<Body> {
+    async fn call(&self, arrival: ServiceRequest<()>) -> ServiceResponse<Body> {
         let (mut head, body) = arrival.request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let response = match head.uri.path() {
@@ -85,7 +85,7 @@ impl Answer for Bench {
                 self.server.transport().forward(Request::from_parts(head, body.into())).await.unwrap()
             }
         };
-        Departure { response, hang_up: false, charge: None }
+        ServiceResponse { response, hang_up: false, charge: None }
     }
 }
 

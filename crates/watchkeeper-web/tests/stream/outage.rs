@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_core::Status;
-use watchkeeper_testkit::{Fault, FaultProxy, Requests, Trouble, Verb, Way};
+use watchkeeper_testkit::{Direction, Fault, FaultProxy, NetworkFault, Requests, Verb};
 use watchkeeper_web::Options;
 use watchkeeper_web::stream::Limits;
 
@@ -75,11 +75,11 @@ fn outage(status: &Value) -> (Duration, &str) {
 async fn outages_are_reported_and_missed_changes_follow() {
     let (world, proxy) = behind_a_proxy().await;
     let (mut reader, mut view) = streaming(&world).await;
-    world.service.catalog().factory().synced(REPORTED_WITHIN).await.unwrap();
+    world.service.catalog().factory().wait_until_ready(REPORTED_WITHIN).await.unwrap();
     assert_eq!(ready(&world).await, (200, "ok".to_owned()));
 
     proxy.refuse().await.unwrap();
-    proxy.now(Trouble::reset());
+    proxy.inject(NetworkFault::reset());
     let report = status(&mut reader, &mut view).await;
     assert!(outage(&report).0 < REPORTED_WITHIN, "{report}");
     assert_eq!(outage(&report).1, "connection refused");
@@ -106,11 +106,11 @@ async fn outages_are_reported_and_missed_changes_follow() {
 async fn silent_servers_are_reported_and_their_connections_replaced() {
     let (world, proxy) = behind_a_proxy().await;
     let (mut reader, mut view) = streaming(&world).await;
-    world.service.catalog().factory().synced(REPORTED_WITHIN).await.unwrap();
+    world.service.catalog().factory().wait_until_ready(REPORTED_WITHIN).await.unwrap();
 
     // Like a stopped process: connections are accepted, but nothing is answered.
-    proxy.to_come(Trouble::stall(Way::Both));
-    proxy.now(Trouble::stall(Way::Both));
+    proxy.inject_on_connect(NetworkFault::stall(Direction::Both));
+    proxy.inject(NetworkFault::stall(Direction::Both));
     let report = status(&mut reader, &mut view).await;
     assert!(outage(&report).0 < REPORTED_WITHIN, "{report}");
     assert_eq!(outage(&report).1, "no response within 3s");
@@ -123,7 +123,7 @@ async fn silent_servers_are_reported_and_their_connections_replaced() {
     assert_eq!(ready(&world).await, (200, "ok".to_owned()));
 
     // The open connections go silent without an error; new ones replace them.
-    proxy.now(Trouble::stall(Way::Both));
+    proxy.inject(NetworkFault::stall(Direction::Both));
     world.create("cherry", "fruit").await;
     let seen = ["apple", "bread", "cherry"].map(|name| world.key(name));
     while view.keys("a") != seen {

@@ -1,6 +1,6 @@
-//! Time: stands still until somebody lets it [pass].
+//! Time: a clock that stands still until a test lets time [pass].
 //!
-//! It is that of one thread of the system, on which shuttle runs all threads of a test one at a time.
+//! It is thread-local: shuttle runs all threads of a test on one thread of the system.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// The time, and who sleeps until when.
+/// The current time, and the wakers of sleeping futures.
 #[derive(Debug, Default)]
 struct Clock {
     now: Duration,
@@ -22,13 +22,13 @@ std::thread_local! {
     static CLOCK: RefCell<Clock> = RefCell::default();
 }
 
-/// Begins again from zero. Nobody sleeps.
+/// Resets the clock to zero, without sleepers.
 pub fn begin() {
     let before = CLOCK.take();
     drop(before);
 }
 
-/// Lets so much time pass, and wakes whose sleep ends.
+/// Advances the clock, and wakes the futures whose deadline has passed.
 pub fn pass(time: Duration) {
     let woken: Vec<Waker> = CLOCK.with_borrow_mut(|clock| {
         clock.now += time;
@@ -40,12 +40,12 @@ pub fn pass(time: Duration) {
     woken.into_iter().for_each(Waker::wake);
 }
 
-/// How much time has passed.
+/// Returns the time since [`begin`].
 pub fn passed() -> Duration {
     Instant::now().0
 }
 
-/// A moment, as tokio's.
+/// An instant, like tokio's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Instant(Duration);
 
@@ -71,7 +71,7 @@ impl Add<Duration> for Instant {
     }
 }
 
-/// Until a moment, as tokio's. Dropped, it wakes nobody.
+/// Sleeps until an instant, like tokio's. If it is dropped, nothing is woken.
 #[derive(Debug)]
 pub(crate) struct Sleep {
     until: Instant,
@@ -93,10 +93,10 @@ impl Sleep {
 
     pub(crate) fn reset(mut self: Pin<&mut Self>, until: Instant) {
         self.until = until;
-        self.wake_up();
+        self.unregister();
     }
 
-    fn wake_up(&self) {
+    fn unregister(&self) {
         let waker = CLOCK.with_borrow_mut(|clock| clock.sleepers.remove(&self.number));
         drop(waker);
     }
@@ -107,7 +107,7 @@ impl Future for Sleep {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         if self.until <= Instant::now() {
-            self.wake_up();
+            self.unregister();
             return Poll::Ready(());
         }
         let sleeper = (self.until, context.waker().clone());
@@ -119,6 +119,6 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        self.wake_up();
+        self.unregister();
     }
 }

@@ -1,4 +1,4 @@
-//! Twice as long after each failure.
+//! Exponential backoff per key.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -10,42 +10,43 @@ use parking_lot::Mutex;
 
 use super::RateLimiter;
 
-/// Each key waits twice as long after each failure of its own, up to a limit.
+/// Doubles the delay of a key with each of its failures, up to a maximum. client-go's
+/// `ItemExponentialFailureRateLimiter`.
 #[derive(Debug)]
 pub struct Exponential<T> {
     base: Duration,
-    most: Duration,
-    /// Up to which part of a wait is added by chance.
+    max: Duration,
+    /// Largest random addition to a delay, as a fraction of it.
     jitter: f64,
     drawn: AtomicU64,
-    random: RandomState,
+    hasher: RandomState,
     failures: Mutex<HashMap<T, u32>>,
 }
 
 impl<T> Exponential<T> {
-    /// From `base`, to `most`.
-    pub fn new(base: Duration, most: Duration) -> Self {
+    /// Creates a limiter whose delays grow from `base` to `max`.
+    pub fn new(base: Duration, max: Duration) -> Self {
         Self {
             base,
-            most,
+            max,
             jitter: 0.0,
             drawn: AtomicU64::new(0),
-            random: RandomState::new(),
+            hasher: RandomState::new(),
             failures: Mutex::default(),
         }
     }
 
-    /// Adds up to so much of itself to each wait, by chance, so that what has failed together does not come back
-    /// together: 0.1 is up to a tenth. The limit holds all the same.
+    /// Adds a random part of up to `fraction` to each delay, so that keys that failed together do not return
+    /// together. The maximum still holds.
     #[must_use]
-    pub fn jitter(mut self, part: f64) -> Self {
-        self.jitter = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 };
+    pub fn jitter(mut self, fraction: f64) -> Self {
+        self.jitter = if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 };
         self
     }
 
-    /// From 0 to 1.
-    fn chance(&self) -> f64 {
-        let bits = self.random.hash_one(self.drawn.fetch_add(1, Ordering::Relaxed));
+    /// Returns a random number in 0..1.
+    fn random(&self) -> f64 {
+        let bits = self.hasher.hash_one(self.drawn.fetch_add(1, Ordering::Relaxed));
         (bits >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
@@ -60,10 +61,10 @@ impl<T: Hash + Eq + Clone + Send> RateLimiter<T> for Exponential<T> {
         let exponent = i32::try_from(failed).unwrap_or(i32::MAX);
         let mut wait = self.base.as_secs_f64() * 2_f64.powi(exponent);
         if self.jitter > 0.0 {
-            wait += wait * self.jitter * self.chance();
+            wait += wait * self.jitter * self.random();
         }
-        // What is too long for any clock is more than the limit too.
-        Duration::try_from_secs_f64(wait).map_or(self.most, |wait| wait.min(self.most))
+        // A delay that overflows exceeds the maximum too.
+        Duration::try_from_secs_f64(wait).map_or(self.max, |wait| wait.min(self.max))
     }
 
     fn forget(&self, key: &T) {
@@ -71,7 +72,7 @@ impl<T: Hash + Eq + Clone + Send> RateLimiter<T> for Exponential<T> {
         drop(gone);
     }
 
-    fn failures(&self, key: &T) -> u32 {
+    fn num_requeues(&self, key: &T) -> u32 {
         self.failures.lock().get(key).copied().unwrap_or(0)
     }
 }
@@ -85,24 +86,27 @@ mod tests {
     }
 
     #[test]
-    fn each_key_waits_twice_as_long_each_time_and_no_longer_than_the_limit() {
+    fn each_failure_of_a_key_doubles_its_delay_up_to_the_maximum() {
         let limiter = Exponential::new(Duration::from_millis(1), Duration::from_secs(1));
         assert_eq!(millis(&limiter, "a", 12), [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 1000]);
         assert_eq!(millis(&limiter, "b", 2), [1, 2]);
-        assert_eq!((limiter.failures(&"a"), limiter.failures(&"b"), limiter.failures(&"c")), (12, 2, 0));
+        assert_eq!(
+            (limiter.num_requeues(&"a"), limiter.num_requeues(&"b"), limiter.num_requeues(&"c")),
+            (12, 2, 0)
+        );
         limiter.forget(&"a");
-        assert_eq!((limiter.failures(&"a"), millis(&limiter, "a", 1)), (0, vec![1]));
+        assert_eq!((limiter.num_requeues(&"a"), millis(&limiter, "a", 1)), (0, vec![1]));
     }
 
     #[test]
-    fn what_no_clock_can_show_is_the_limit() {
+    fn a_delay_that_overflows_is_the_maximum() {
         let limiter = Exponential::new(Duration::from_secs(1000), Duration::MAX);
         let last = (0..5_000).map(|_| limiter.when(&"a")).last();
         assert_eq!(last, Some(Duration::MAX));
     }
 
     #[test]
-    fn by_chance_it_is_longer_by_no_more_than_was_said() {
+    fn jitter_lengthens_a_delay_by_at_most_its_fraction() {
         let limiter = Exponential::new(Duration::from_secs(1), Duration::from_secs(1000)).jitter(0.5);
         let waits: Vec<_> = (0..100_u32).map(|key| limiter.when(&key)).collect();
         assert!(waits.iter().all(|wait| (1.0..=1.5).contains(&wait.as_secs_f64())), "{waits:?}");

@@ -1,4 +1,4 @@
-//! Fast at first, and slow after that.
+//! A few fast retries per key, then slow ones.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::RateLimiter;
 
-/// Each key waits for a short time after each of its first failures, and for a long one after every other.
+/// Delays the first failures of a key briefly and all later ones for long. client-go's `ItemFastSlowRateLimiter`.
 #[derive(Debug)]
 pub struct FastSlow<T> {
     fast: Duration,
@@ -18,7 +18,7 @@ pub struct FastSlow<T> {
 }
 
 impl<T> FastSlow<T> {
-    /// `fast` after each of the first `fast_failures`, then `slow`.
+    /// Creates a limiter that returns `fast` for the first `fast_failures` of a key, then `slow`.
     pub fn new(fast: Duration, slow: Duration, fast_failures: u32) -> Self {
         Self { fast, slow, fast_failures, failures: Mutex::default() }
     }
@@ -37,7 +37,7 @@ impl<T: Hash + Eq + Clone + Send> RateLimiter<T> for FastSlow<T> {
         drop(gone);
     }
 
-    fn failures(&self, key: &T) -> u32 {
+    fn num_requeues(&self, key: &T) -> u32 {
         self.failures.lock().get(key).copied().unwrap_or(0)
     }
 }
@@ -47,13 +47,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_fast_at_first_and_slow_after_that() {
+    fn the_first_failures_are_fast_and_later_ones_slow() {
         let limiter = FastSlow::new(Duration::from_millis(5), Duration::from_secs(10), 3);
         let waits = |key, times| (0..times).map(|_| limiter.when(&key).as_millis()).collect::<Vec<_>>();
         assert_eq!(waits("a", 5), [5, 5, 5, 10_000, 10_000]);
         assert_eq!(waits("b", 1), [5]);
-        assert_eq!(limiter.failures(&"a"), 5);
+        assert_eq!(limiter.num_requeues(&"a"), 5);
         limiter.forget(&"a");
-        assert_eq!((limiter.failures(&"a"), waits("a", 1)), (0, vec![5]));
+        assert_eq!((limiter.num_requeues(&"a"), waits("a", 1)), (0, vec![5]));
     }
 }

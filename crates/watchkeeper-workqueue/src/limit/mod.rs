@@ -1,9 +1,9 @@
-//! Limits: how long a key waits after it has failed.
+//! Rate limiters: how long a key that failed waits until it is added again.
 
 mod bucket;
 mod exponential;
 mod fast_slow;
-mod longest;
+mod max_of;
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use crate::Key;
 pub use bucket::{Bucket, TokenBucket};
 pub use exponential::Exponential;
 pub use fast_slow::FastSlow;
-pub use longest::{AtMost, Longest};
+pub use max_of::{MaxOf, WithMaxWait};
 
-/// Says how long a key that has failed is to wait. Limiters are shared and must not block.
+/// Decides how long a key that failed waits. Rate limiters are shared between workers and must not block.
 pub trait RateLimiter<T>: Send + Sync {
-    /// A key has failed once more: how long it waits.
+    /// Records a failure of a key, and returns how long the key waits.
     fn when(&self, key: &T) -> Duration;
 
-    /// A key has worked: its next failure is its first.
+    /// Forgets the failures of a key.
     fn forget(&self, key: &T);
 
-    /// How often a key has failed since it was forgotten.
-    fn failures(&self, key: &T) -> u32;
+    /// Returns how many times a key has failed since it was last forgotten.
+    fn num_requeues(&self, key: &T) -> u32;
 }
 
-/// What client-go's controllers have: for each key from 5 ms, twice as long after each failure, to 1000 s at most;
-/// and 10 a second for all keys together, after a burst of 100.
-pub fn standard<T: Key>() -> Longest<T> {
+/// Returns the rate limiter of client-go's controllers: for each key 5 ms, doubled with each failure up to 1000 s;
+/// and for all keys together 10 per second after a burst of 100.
+pub fn default_controller_rate_limiter<T: Key>() -> MaxOf<T> {
     let each = Exponential::new(Duration::from_millis(5), Duration::from_secs(1000));
-    Longest::of(each).and(TokenBucket::new(10.0, 100))
+    MaxOf::new(each).and(TokenBucket::new(10.0, 100))
 }

@@ -1,17 +1,17 @@
-//! What is added later (Q4).
+//! Delayed keys (`workqueue.Q4`).
 
 use std::time::Duration;
 
 use tokio::time::{Instant, advance};
 use watchkeeper_workqueue::limit::Exponential;
-use watchkeeper_workqueue::{Priority, WorkQueue};
+use watchkeeper_workqueue::{AddOpts, Priority, WorkQueue};
 
 use crate::{all, next, now, take};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn it_is_not_there_before_its_time() {
+async fn a_delayed_key_is_not_ready_before_its_deadline() {
     let queue = WorkQueue::new();
     queue.add_after("a", SECOND);
     assert_eq!((queue.len(), next(&queue)), (0, None));
@@ -24,7 +24,7 @@ async fn it_is_not_there_before_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_gets_it_in_time_and_in_the_order_of_time() {
+async fn waiting_workers_receive_delayed_keys_on_time_and_in_order() {
     let queue = WorkQueue::new();
     let begun = Instant::now();
     let workers: Vec<_> = (0..3)
@@ -33,7 +33,7 @@ async fn who_waits_gets_it_in_time_and_in_the_order_of_time() {
             tokio::spawn(async move { queue.get().await.map(|item| (*item, begun.elapsed().as_secs())) })
         })
         .collect();
-    tokio::task::yield_now().await; // they wait, and one of them for the time
+    tokio::task::yield_now().await; // all three wait, one of them as the timekeeper
     queue.add_after("late", 3 * SECOND);
     queue.add_after("early", SECOND);
     queue.add_after("between", 2 * SECOND);
@@ -46,7 +46,7 @@ async fn who_waits_gets_it_in_time_and_in_the_order_of_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_keeper_of_the_time_leaves_another_keeps_it() {
+async fn another_getter_becomes_timekeeper_when_the_timekeeper_is_dropped() {
     let queue = WorkQueue::new();
     queue.add_after("a", SECOND);
     let keeper = tokio::spawn({
@@ -60,11 +60,11 @@ async fn when_the_keeper_of_the_time_leaves_another_keeps_it() {
     });
     tokio::task::yield_now().await;
     keeper.abort();
-    assert_eq!(other.await.unwrap(), Some("a"), "the paused clock goes on only if somebody waits for it");
+    assert_eq!(other.await.unwrap(), Some("a"), "the paused clock advances only if something sleeps");
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_several_delays_the_earliest_counts() {
+async fn the_earliest_of_several_deadlines_wins() {
     let queue = WorkQueue::new();
     queue.add_after("a", 2 * SECOND);
     queue.add_after("a", SECOND);
@@ -72,17 +72,17 @@ async fn of_several_delays_the_earliest_counts() {
     advance(SECOND).await;
     assert_eq!(all(&queue), ["a"]);
     advance(10 * SECOND).await;
-    assert_eq!(all(&queue), [""; 0], "the others are not waited for");
+    assert_eq!(all(&queue), [""; 0], "the later deadlines are gone");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_added_meanwhile_does_not_change_a_delay() {
+async fn adding_a_key_does_not_cancel_its_delay() {
     let queue = WorkQueue::new();
     queue.add_after("a", SECOND);
     queue.add("a");
     let item = take(&queue).unwrap();
     advance(SECOND).await;
-    assert_eq!(next(&queue), None, "it is worked on");
+    assert_eq!(next(&queue), None, "still processed");
     drop(item);
     assert_eq!(all(&queue), ["a"]);
 }
@@ -90,16 +90,16 @@ async fn what_is_added_meanwhile_does_not_change_a_delay() {
 #[tokio::test(start_paused = true)]
 async fn a_delay_keeps_its_priority() {
     let queue = WorkQueue::new();
-    queue.add_after_as("low", SECOND, Priority::Low);
+    queue.add_with_opts("low", AddOpts::priority(Priority::Low).after(SECOND));
     queue.add_after("normal", SECOND);
-    queue.add_after_as("high", SECOND, Priority::High);
+    queue.add_with_opts("high", AddOpts::priority(Priority::High).after(SECOND));
     advance(SECOND).await;
     assert_eq!(all(&queue), ["high", "normal", "low"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_wait_longer_each_time_until_they_are_forgotten() {
-    let queue = WorkQueue::builder().limiter(Exponential::new(SECOND, 100 * SECOND)).build();
+async fn backoff_grows_with_each_failure_until_forgotten() {
+    let queue = WorkQueue::builder().rate_limiter(Exponential::new(SECOND, 100 * SECOND)).build();
     queue.add("a");
     for waits in [1, 2, 4] {
         take(&queue).unwrap().retry();
@@ -108,20 +108,20 @@ async fn failures_wait_longer_each_time_until_they_are_forgotten() {
         advance(Duration::from_millis(1)).await;
         assert_eq!(queue.len(), 1);
     }
-    assert_eq!(queue.failures(&"a"), 3);
+    assert_eq!(queue.num_requeues(&"a"), 3);
     let item = take(&queue).unwrap();
-    assert_eq!(item.failures(), 3);
+    assert_eq!(item.num_requeues(), 3);
     item.forget();
-    assert_eq!((queue.failures(&"a"), next(&queue)), (0, None));
+    assert_eq!((queue.num_requeues(&"a"), next(&queue)), (0, None));
     queue.add("a");
-    take(&queue).unwrap().again_after(SECOND);
+    take(&queue).unwrap().requeue_after(SECOND);
     assert!(now(queue.get()).is_none());
     advance(SECOND).await;
     assert_eq!(all(&queue), ["a"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_delay_that_no_clock_can_show_is_a_long_one() {
+async fn a_delay_that_overflows_the_clock_is_a_long_one() {
     let queue = WorkQueue::new();
     queue.add_after("a", Duration::MAX);
     advance(Duration::from_secs(86_400 * 365)).await;

@@ -1,4 +1,4 @@
-//! Who gets what (Q1 to Q3).
+//! Which worker receives which key (`workqueue.Q1` to `workqueue.Q3`).
 
 use std::future::Future as _;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use watchkeeper_workqueue::WorkQueue;
 use crate::{all, next, now, take};
 
 #[test]
-fn a_key_that_waits_is_handed_out_once() {
+fn a_queued_key_is_handed_out_once() {
     let queue = WorkQueue::new();
     for key in ["a", "b", "a", "a", "b"] {
         queue.add(key);
@@ -19,30 +19,30 @@ fn a_key_that_waits_is_handed_out_once() {
     assert_eq!(all(&queue), ["a", "b"]);
     assert!(queue.is_empty());
     queue.add("a");
-    assert_eq!(all(&queue), ["a"], "done, it can be added again");
+    assert_eq!(all(&queue), ["a"], "a finished key can be added again");
 }
 
 #[test]
-fn a_key_that_is_added_while_it_is_worked_on_is_handed_out_once_more_when_that_is_done() {
+fn a_key_added_while_processed_is_handed_out_once_more() {
     let queue = WorkQueue::new();
     queue.add("a");
     let item = take(&queue).unwrap();
     queue.add("a");
     queue.add("a");
-    assert_eq!((queue.len(), next(&queue)), (0, None), "Q1");
+    assert_eq!((queue.len(), next(&queue)), (0, None), "workqueue.Q1");
     drop(item);
     assert_eq!(queue.len(), 1);
     assert_eq!(all(&queue), ["a"]);
 }
 
 #[test]
-fn a_worker_that_panics_is_done() {
+fn a_panicking_worker_releases_its_key() {
     let queue = WorkQueue::new();
     queue.add("a");
     let worker = queue.clone();
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
         let _item = take(&worker).unwrap();
-        std::panic::resume_unwind(Box::new("he has had enough"));
+        std::panic::resume_unwind(Box::new("failed on purpose"));
     }));
     assert!(outcome.is_err());
     queue.add("a");
@@ -50,7 +50,7 @@ fn a_worker_that_panics_is_done() {
 }
 
 #[test]
-fn keys_are_let_go_of_when_they_are_done() {
+fn finished_keys_are_dropped() {
     let queue = WorkQueue::new();
     let key = Arc::new("a");
     queue.add(key.clone());
@@ -59,19 +59,19 @@ fn keys_are_let_go_of_when_they_are_done() {
 }
 
 #[tokio::test]
-async fn who_waits_is_woken() {
+async fn adding_a_key_wakes_a_worker() {
     let queue = WorkQueue::new();
     let worker = tokio::spawn({
         let queue = queue.clone();
         async move { queue.get().await.map(|item| *item) }
     });
-    tokio::task::yield_now().await; // he waits
+    tokio::task::yield_now().await; // the worker waits
     queue.add("a");
     assert_eq!(worker.await.unwrap(), Some("a"));
 }
 
 #[test]
-fn who_stops_waiting_takes_nothing_with_him() {
+fn a_dropped_get_passes_its_wake_up_on() {
     let queue = WorkQueue::new();
     let mut context = Context::from_waker(Waker::noop());
     let woken = Arc::new(Woken::default());
@@ -80,14 +80,14 @@ fn who_stops_waiting_takes_nothing_with_him() {
     let mut second = Box::pin(queue.get());
     assert!(first.as_mut().poll(&mut context).is_pending());
     assert!(second.as_mut().poll(&mut Context::from_waker(&flag)).is_pending());
-    queue.add("a"); // wakes the first, who
-    drop(first); // does not want it any more
-    assert!(woken.0.load(Ordering::Relaxed), "then the second is");
+    queue.add("a"); // wakes the first
+    drop(first);
+    assert!(woken.0.load(Ordering::Relaxed), "the second is woken instead");
     assert_eq!(now(second).flatten().map(|item| *item), Some("a"));
 }
 
 #[tokio::test]
-async fn a_worker_that_always_finds_something_lets_others_run() {
+async fn a_worker_that_never_waits_yields_to_other_tasks() {
     let queue = WorkQueue::new();
     queue.add(0_u64);
     let endless = tokio::spawn({
@@ -98,12 +98,12 @@ async fn a_worker_that_always_finds_something_lets_others_run() {
             }
         }
     });
-    tokio::task::yield_now().await; // with a worker that never yields, this would not return
+    tokio::task::yield_now().await; // does not return if the worker never yields
     queue.shut_down();
     endless.await.unwrap();
 }
 
-/// Whether it was woken.
+/// Records whether it was woken.
 #[derive(Default)]
 struct Woken(AtomicBool);
 

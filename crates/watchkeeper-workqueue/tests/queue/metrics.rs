@@ -1,4 +1,4 @@
-//! What is counted, and when.
+//! Metrics of a queue.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn value(registry: &Registry, name: &str) -> f64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_is_counted_on_its_way() {
+async fn every_stage_of_a_key_is_counted() {
     let registry = Registry::new();
     let queue = WorkQueue::builder().metrics(&registry, "shops").unwrap().build();
     let all = |depth: f64, adds: f64, retries: f64| {
@@ -45,21 +45,17 @@ async fn a_key_is_counted_on_its_way() {
     assert_eq!(value(&registry, "workqueue_longest_running_processor_seconds"), 1.0);
     drop(other);
     drop(take(&queue).unwrap());
-    // `a` waited since it was added again, for three seconds.
+    // `a` was queued for three seconds since it was added again.
     assert_eq!(value(&registry, "workqueue_queue_duration_seconds_sum"), 3.0 + 5.0 + 3.0);
     all(0.0, 3.0, 1.0);
     assert_eq!(value(&registry, "workqueue_queue_duration_seconds_count"), 3.0);
 
     drop(queue);
-    assert_eq!(
-        value(&registry, "workqueue_unfinished_work_seconds"),
-        0.0,
-        "and nobody asks a queue that is gone"
-    );
+    assert_eq!(value(&registry, "workqueue_unfinished_work_seconds"), 0.0, "a dropped queue is not asked");
 }
 
 #[test]
-fn the_buckets_are_those_of_client_go() {
+fn buckets_equal_those_of_client_go() {
     let registry = Registry::new();
     let queue = WorkQueue::builder().metrics(&registry, "shops").unwrap().build();
     queue.add("a");

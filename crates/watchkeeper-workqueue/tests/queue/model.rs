@@ -1,11 +1,11 @@
-//! The queue does what a simple one does, whatever is asked of it.
+//! The queue behaves like a simple model under random operations.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
 use tokio::time::{Instant, advance};
-use watchkeeper_workqueue::{Item, Priority, WorkQueue};
+use watchkeeper_workqueue::{AddOpts, Item, Priority, WorkQueue};
 
 use crate::{now, take};
 
@@ -36,14 +36,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// As slow and as plain as can be.
+/// The reference implementation: slow and plain.
 #[derive(Debug, Default)]
 struct Model {
     time: u64,
-    /// In which order they were put into the row of their priority.
+    /// Counts the keys that entered a lane.
     entered: u64,
     ready: Vec<Waiting>,
-    /// With a worker, and what it is to be queued as, and since when.
+    /// Keys with a worker; if added again, the priority and the time of that.
     processing: HashMap<u8, Option<(Priority, u64)>>,
     delayed: HashMap<u8, (u64, u64, Priority)>,
     delays: u64,
@@ -112,7 +112,7 @@ impl Model {
             Priority::Normal => 1,
             Priority::Low => 2,
         };
-        // The first of each row, and of these the oldest by what it counts as.
+        // Of the first keys of the lanes, the one that counts as added first.
         let first = |priority| {
             self.ready
                 .iter()
@@ -138,7 +138,7 @@ impl Model {
 
 proptest! {
     #[test]
-    fn it_does_as_the_model_does(steps in prop::collection::vec(step(), 1..120)) {
+    fn the_queue_behaves_like_the_model(steps in prop::collection::vec(step(), 1..120)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(play(steps))?;
     }
@@ -147,21 +147,21 @@ proptest! {
 async fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let queue = WorkQueue::builder().aging(Duration::from_secs(AGING)).build();
     let begun = Instant::now();
-    // From the beginning the time counts, as it does once something is more urgent than another.
-    queue.add_as(0, Priority::High);
+    // The queue reads the clock only once a key has another than the default priority.
+    queue.add_with_opts(0, AddOpts::priority(Priority::High));
     drop(take(&queue));
     let mut model = Model::default();
     let mut items: Vec<Item<u8>> = Vec::new();
     for step in steps {
         match step {
             Step::Add(key, priority) => {
-                queue.add_as(key, priority);
+                queue.add_with_opts(key, AddOpts::priority(priority));
                 if !model.is_shut_down {
                     model.add(key, priority);
                 }
             }
             Step::AddAfter(key, delay, priority) => {
-                queue.add_after_as(key, Duration::from_secs(delay), priority);
+                queue.add_with_opts(key, AddOpts::priority(priority).after(Duration::from_secs(delay)));
                 if !model.is_shut_down {
                     model.add_after(key, delay, priority);
                 }

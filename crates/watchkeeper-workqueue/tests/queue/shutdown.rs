@@ -1,4 +1,4 @@
-//! How it ends.
+//! Shutdown, with and without drain.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use watchkeeper_workqueue::WorkQueue;
 use crate::{all, next, now, take};
 
 #[tokio::test(start_paused = true)]
-async fn shut_down_it_takes_nothing_and_hands_out_what_waits() {
+async fn shutdown_refuses_new_keys_and_hands_out_queued_ones() {
     let queue = WorkQueue::new();
     queue.add("a");
     queue.add_after("b", Duration::from_secs(1));
@@ -18,11 +18,11 @@ async fn shut_down_it_takes_nothing_and_hands_out_what_waits() {
     queue.add_after("d", Duration::ZERO);
     assert_eq!(all(&queue), ["a"]);
     tokio::time::advance(Duration::from_secs(2)).await;
-    assert!(now(queue.get()).is_some_and(|item| item.is_none()), "what was delayed is gone");
+    assert!(now(queue.get()).is_some_and(|item| item.is_none()), "the delayed key is gone");
 }
 
 #[tokio::test]
-async fn all_who_wait_are_told() {
+async fn shutdown_wakes_every_waiting_worker() {
     let queue = WorkQueue::<&str>::new();
     let workers: Vec<_> = (0..8)
         .map(|_| {
@@ -38,12 +38,12 @@ async fn all_who_wait_are_told() {
 }
 
 #[tokio::test]
-async fn draining_waits_for_all_that_waits_and_all_that_is_worked_on() {
+async fn drain_waits_for_queued_and_processing_keys() {
     let queue = WorkQueue::new();
     queue.add("a");
     queue.add("b");
     let item = take(&queue).unwrap();
-    let mut drain = Box::pin(queue.drain());
+    let mut drain = Box::pin(queue.shut_down_with_drain());
     assert!(now(&mut drain).is_none());
     queue.add("c");
     assert_eq!(next(&queue), Some("b"));
@@ -54,14 +54,14 @@ async fn draining_waits_for_all_that_waits_and_all_that_is_worked_on() {
 }
 
 #[tokio::test]
-async fn what_changed_while_it_was_worked_on_is_worked_on_again_before_the_end() {
+async fn a_key_added_while_processed_is_processed_again_before_a_drain_ends() {
     let queue = WorkQueue::new();
     queue.add("a");
     let item = take(&queue).unwrap();
     queue.add("a");
     let draining = tokio::spawn({
         let queue = queue.clone();
-        async move { queue.drain().await }
+        async move { queue.shut_down_with_drain().await }
     });
     let waiting = tokio::spawn({
         let queue = queue.clone();
@@ -74,7 +74,7 @@ async fn what_changed_while_it_was_worked_on_is_worked_on_again_before_the_end()
         }
     });
     tokio::task::yield_now().await;
-    assert!(!waiting.is_finished(), "it is not the end while there may be more");
+    assert!(!waiting.is_finished(), "a key that was added again is still to come");
     drop(item);
     assert_eq!(waiting.await.unwrap(), ["a"]);
     draining.await.unwrap();
@@ -87,18 +87,18 @@ async fn a_shutdown_ends_a_drain() {
     let item = take(&queue).unwrap();
     let draining = tokio::spawn({
         let queue = queue.clone();
-        async move { queue.drain().await }
+        async move { queue.shut_down_with_drain().await }
     });
     tokio::task::yield_now().await;
     assert!(!draining.is_finished());
     queue.shut_down();
     draining.await.unwrap();
     drop(item);
-    queue.drain().await; // and once more, with nothing to wait for
+    queue.shut_down_with_drain().await; // again, with nothing to wait for
 }
 
 #[tokio::test(start_paused = true)]
-async fn abandoned_it_forgets_what_waits() {
+async fn shut_down_now_drops_queued_keys() {
     let queue = WorkQueue::new();
     for key in ["a", "b", "c"] {
         queue.add(key);
@@ -107,10 +107,10 @@ async fn abandoned_it_forgets_what_waits() {
     let item = take(&queue).unwrap();
     queue.add("a");
     queue.add_after("a", Duration::from_secs(1));
-    queue.abandon();
+    queue.shut_down_now();
     assert!(now(queue.get()).is_some_and(|item| item.is_none()));
     drop(item);
     tokio::time::advance(Duration::from_secs(2)).await;
     assert!(now(queue.get()).is_some_and(|item| item.is_none()));
-    queue.drain().await;
+    queue.shut_down_with_drain().await;
 }

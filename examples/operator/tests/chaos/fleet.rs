@@ -73,7 +73,7 @@ impl Fleet {
     pub(crate) async fn leader(&self, token: i32) -> Leader {
         let (informer, reader) = (self.leases.informer(), self.leases.lister());
         let leads = until(&informer, Some(TIMEOUT), |_| {
-            let spec = reader.get(&format!("{NAMESPACE}/{MANAGER}"))?.and_then(|lease| lease.spec.clone());
+            let spec = reader.namespace(NAMESPACE).get(MANAGER)?.and_then(|lease| lease.spec.clone());
             let leader = spec.and_then(|spec| {
                 let name = spec.holder_identity.filter(|name| !name.is_empty())?;
                 Some(Leader { token: spec.lease_transitions?, name })

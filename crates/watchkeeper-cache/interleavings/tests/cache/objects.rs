@@ -1,4 +1,4 @@
-//! Objects, and who follows what is told of them.
+//! Test objects, and a mirror that applies deltas.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use watchkeeper_cache_interleavings::delta::{Delta, Incarnation};
 use watchkeeper_core::{Encoded, HeadBuilder, Object};
 
-/// An object in a version, with a label that says which.
+/// Creates an object with its version as the label `at`.
 pub(crate) fn object(name: &str, uid: &str, version: u64) -> Object {
     let (mut head, version) = (HeadBuilder::default(), version.to_string());
     head.namespace("x").name(name).uid(uid).version(&version).label("at", &version);
@@ -18,7 +18,7 @@ pub(crate) fn state(object: &Arc<Object>) -> String {
     format!("{}@{}", object.head.uid(), object.head.version())
 }
 
-/// Whoever takes what he is told for true.
+/// A mirror that applies the deltas it receives.
 #[derive(Debug)]
 pub(crate) struct Follower<K, T> {
     pub(crate) known: BTreeMap<K, T>,
@@ -31,25 +31,25 @@ impl<K, T> Default for Follower<K, T> {
 }
 
 impl<K: Ord + std::fmt::Debug, T: PartialEq + std::fmt::Debug + Incarnation> Follower<K, T> {
-    /// Follows; fails where that cannot be.
-    pub(crate) fn hear(&mut self, key: K, delta: Delta<T>) {
+    /// Applies a delta, and panics if it does not fit the known state (`delta.Q4`).
+    pub(crate) fn apply(&mut self, key: K, delta: Delta<T>) {
         let before = self.known.remove(&key);
         match delta {
             Delta::Added { new, .. } => {
-                assert_eq!(before, None, "{key:?} is there already");
+                assert_eq!(before, None, "{key:?} already exists");
                 self.known.insert(key, new);
             }
             Delta::Updated { old, new } => {
-                assert_eq!(before.as_ref(), Some(&old), "{key:?} was another");
-                assert!(old != new && old.is_same_as(&new), "{old:?} does not become {new:?}");
+                assert_eq!(before.as_ref(), Some(&old), "{key:?}: unexpected old state");
+                assert!(old != new && old.same_uid(&new), "invalid update from {old:?} to {new:?}");
                 self.known.insert(key, new);
             }
-            // What is not known is transient: added and deleted before this follower looked.
+            // An unknown object is transient: added and deleted before it was received.
             Delta::Deleted { old, .. } => {
-                assert!(before.is_none_or(|before| before == old), "{key:?} was another");
+                assert!(before.is_none_or(|before| before == old), "{key:?}: unexpected old state");
             }
             Delta::Resync(same) => {
-                assert_eq!(before.as_ref(), Some(&same), "{key:?} is not known so");
+                assert_eq!(before.as_ref(), Some(&same), "{key:?}: unexpected resync");
                 self.known.insert(key, same);
             }
         }

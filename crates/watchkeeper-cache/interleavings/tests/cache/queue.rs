@@ -1,4 +1,4 @@
-//! Who pushes and pops at once.
+//! Concurrent producers and consumers of a delta queue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use watchkeeper_cache_interleavings::delta::{Delta, DeltaQueue, Incarnation, Tra
 use crate::interleave;
 use crate::objects::Follower;
 
-/// Which object, and in which version.
+/// A UID and a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct State(u8, u8);
 
 impl Incarnation for State {
-    fn is_same_as(&self, other: &Self) -> bool {
+    fn same_uid(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 }
 
 #[test]
-fn who_pops_while_others_put_delete_and_replace_has_in_the_end_what_there_is() {
+fn a_consumer_converges_with_concurrent_producers() {
     interleave(|| {
         let queue = Arc::new(TrackingQueue::default());
         let (putting, replacing, popping) = (queue.clone(), queue.clone(), queue.clone());
@@ -40,7 +40,7 @@ fn who_pops_while_others_put_delete_and_replace_has_in_the_end_what_there_is() {
         let popping = thread::spawn(move || {
             let mut follower = Follower::default();
             while let Some((key, delta)) = block_on(popping.pop()) {
-                follower.hear(key, delta);
+                follower.apply(key, delta);
             }
             follower.known
         });
@@ -54,7 +54,7 @@ fn who_pops_while_others_put_delete_and_replace_has_in_the_end_what_there_is() {
 }
 
 #[test]
-fn what_is_pushed_is_popped_once_by_one_of_several_and_all_of_them_end() {
+fn each_delta_is_popped_by_one_consumer_and_close_ends_all() {
     interleave(|| {
         let queue = Arc::new(DeltaQueue::default());
         let popping = [queue.clone(), queue.clone()].map(|queue| {

@@ -1,4 +1,4 @@
-//! Who reads while a list takes the place of another.
+//! Readers concurrent with relists.
 
 use shuttle::thread;
 use watchkeeper_cache_interleavings::{Sink as _, Snapshot, Store};
@@ -6,7 +6,7 @@ use watchkeeper_cache_interleavings::{Sink as _, Snapshot, Store};
 use crate::interleave;
 use crate::objects::{object, state};
 
-/// What there is in each version.
+/// Returns the objects at each version.
 fn expected(version: u64) -> &'static [&'static str] {
     match version {
         0 => &[],
@@ -14,7 +14,7 @@ fn expected(version: u64) -> &'static [&'static str] {
         11 => &["a@4", "b@9", "c@11"],
         20 => &["b@9", "c@20", "d@19"],
         21 => &["b@9", "d@19"],
-        other => panic!("there is no version {other}"),
+        other => panic!("unexpected version {other}"),
     }
 }
 
@@ -34,7 +34,7 @@ fn check(now: &Snapshot) -> u64 {
 }
 
 #[test]
-fn a_reader_sees_all_of_a_list_or_nothing_and_never_goes_back() {
+fn a_reader_sees_a_list_as_a_whole_and_never_goes_back() {
     interleave(|| {
         let (store, mut writer) = Store::new();
         store.add_index("uid", |it: &watchkeeper_core::Object| vec![it.head.uid().to_owned()]).unwrap();

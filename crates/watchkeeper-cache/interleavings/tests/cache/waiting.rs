@@ -1,4 +1,4 @@
-//! Who waits until the store has got so far. Where a wakeup is missed nobody can go on, and that fails.
+//! Waiting for a version or for readiness. A missed wakeup is a deadlock, which fails.
 
 use shuttle::future::block_on;
 use shuttle::thread;
@@ -9,7 +9,7 @@ use crate::interleave;
 use crate::objects::object;
 
 #[test]
-fn who_waits_for_a_version_or_for_the_first_list_is_woken() {
+fn waiting_for_a_version_or_the_first_list_is_woken() {
     interleave(|| {
         let (store, mut writer) = Store::new();
         let waiting = [1, 3, 4, 5, 6].map(|version| {
@@ -21,8 +21,8 @@ fn who_waits_for_a_version_or_for_the_first_list_is_woken() {
             })
         });
         let first_list = thread::spawn(move || {
-            block_on(store.synced());
-            assert!(store.is_synced() && !store.snapshot().is_empty());
+            block_on(store.wait_until_ready());
+            assert!(store.is_ready() && !store.snapshot().is_empty());
         });
         writer.begin();
         writer.stage(object("a", "a", 1));

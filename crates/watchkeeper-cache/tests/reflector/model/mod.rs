@@ -1,5 +1,4 @@
-//! A server of which everything is known, that fails at random: whatever happens, the copy is never anything but
-//! the state at its version, and in the end it is the newest.
+//! A model server that fails at random: the copy always equals the state at its version, and ends with the newest.
 
 mod server;
 mod world;
@@ -18,7 +17,7 @@ use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
 use server::Model;
 use world::{State, World};
 
-/// A copy that knows what it must be.
+/// A sink that compares itself with the model.
 struct Checked {
     model: Model,
     staged: Option<State>,
@@ -81,7 +80,7 @@ impl Sink for Checked {
     }
 }
 
-/// Returns how many lists were committed.
+/// Runs a reflector against the model, and returns the number of committed lists.
 async fn live_through(
     seed: u64,
     changes: u32,
@@ -102,7 +101,7 @@ async fn live_through(
     let (copy, commits) = (Arc::new(Mutex::new(State::new())), Arc::new(Mutex::new(0)));
     let sink = Checked { model: model.clone(), staged: None, copy: copy.clone(), commits: commits.clone() };
     let mut reflector =
-        Reflector::new(model.clone(), sink).seed(seed).bear_internal_errors(Duration::from_secs(5));
+        Reflector::new(model.clone(), sink).seed(seed).max_internal_error_retry(Duration::from_secs(5));
     if let Some(page) = page {
         reflector = reflector.page_size(page);
     }
@@ -120,7 +119,7 @@ async fn live_through(
             sleep(Duration::from_millis(pause)).await;
         }
         model.0.lock().noisy = false;
-        // Longer than the longest watch, which may have gone silent, and the longest delay after it.
+        // Longer than the longest watch, which may be stalled, plus the longest delay.
         sleep(Duration::from_secs(600 + 2 * 60)).await;
         model.0.lock().change();
         sleep(Duration::from_secs(1)).await;
@@ -135,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_copy_is_always_the_state_at_its_version_and_in_the_end_the_newest(
+    fn the_copy_always_equals_the_state_at_its_version_and_converges(
         seed: u64,
         changes in 1..120_u32,
         initial_events: bool,

@@ -1,4 +1,4 @@
-//! The server: tells of the world in lists and watches, until it fails.
+//! The model server: serves lists and watches of the world, with random failures.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,18 +15,18 @@ use watchkeeper_testkit::script::object;
 
 use super::world::{State, World};
 
-/// The world as a server has it.
+/// A server of the world.
 #[derive(Clone)]
 pub(super) struct Model(pub(super) Arc<Mutex<World>>);
 
 impl Model {
-    /// Some time goes by, in which things can change.
+    /// Waits for a random time, in which the world can change.
     async fn dawdle(&self) {
         let pause = self.0.lock().roll(40);
         sleep(Duration::from_millis(pause)).await;
     }
 
-    async fn tell_list(self, request: ListRequest, out: mpsc::Sender<Result<ListPart, ListError>>) {
+    async fn send_list(self, request: ListRequest, out: mpsc::Sender<Result<ListPart, ListError>>) {
         self.dawdle().await;
         let begun = {
             let mut world = self.0.lock();
@@ -45,13 +45,13 @@ impl Model {
         let limit = request.limit.filter(|_| counts).map_or(usize::MAX, |limit| limit.get() as usize);
         for (key, version) in state.iter().skip(from).take(limit) {
             self.dawdle().await;
-            let ending = {
+            let exit = {
                 let mut world = self.0.lock();
                 let fails = world.fails(40);
                 fails.then(|| (world.roll(2) == 0).then(|| world.list_error()))
             };
-            match ending {
-                Some(None) => return, // it breaks off
+            match exit {
+                Some(None) => return, // interrupted
                 Some(Some(error)) => return drop(out.send(Err(error)).await),
                 None => drop(out.send(Ok(ListPart::Item(object(key, *version)))).await),
             }
@@ -66,7 +66,7 @@ impl Model {
         drop(out.send(Ok(ListPart::End(end))).await);
     }
 
-    /// Where the watch begins, and the state that it begins with.
+    /// Returns the version at which a watch starts, and its initial state.
     fn open(&self, from: &WatchFrom) -> Result<(u64, Option<State>), WatchError> {
         let mut world = self.0.lock();
         if world.fails(4) {
@@ -98,7 +98,7 @@ impl Model {
         }
     }
 
-    async fn tell_watch(
+    async fn send_events(
         self,
         mut version: u64,
         initial: Option<State>,
@@ -123,9 +123,9 @@ impl Model {
                 };
                 if world.fails(15) {
                     match world.roll(3) {
-                        0 => return,                                  // the server closes it
-                        1 => (None, true),                            // nothing comes any more
-                        _ => (Some(Err(world.watch_error())), false), // it fails
+                        0 => return,                                  // closed by the server
+                        1 => (None, true),                            // stalled
+                        _ => (Some(Err(world.watch_error())), false), // failed
                     }
                 } else if streaming && (version == world.newest() || world.roll(3) == 0) {
                     streaming = false;
@@ -160,7 +160,7 @@ impl Model {
 impl ListWatch for Model {
     fn list(&self, request: ListRequest) -> ListStream {
         let (out, mut parts) = mpsc::channel(1);
-        tokio::spawn(self.clone().tell_list(request, out));
+        tokio::spawn(self.clone().send_list(request, out));
         Box::pin(stream::poll_fn(move |cx| parts.poll_recv(cx)))
     }
 
@@ -171,7 +171,7 @@ impl ListWatch for Model {
             let (version, initial) = model.open(&request.from)?;
             let until = Instant::now() + request.timeout.unwrap();
             let (out, mut events) = mpsc::channel(1);
-            tokio::spawn(model.tell_watch(version, initial, until, out));
+            tokio::spawn(model.send_events(version, initial, until, out));
             Ok(Box::pin(stream::poll_fn(move |cx| events.poll_recv(cx))) as WatchStream)
         })
     }

@@ -1,4 +1,4 @@
-//! The world: a collection of which every state is known, and the chance of what goes wrong with it.
+//! The world: a collection with its complete history, and a source of random failures.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,19 +7,19 @@ use tokio::sync::watch;
 use watchkeeper_core::{GroupResource, ListAt, ListError, ListRequest, Status, WatchError, WatchEvent};
 use watchkeeper_testkit::script::object;
 
-/// The objects, with their versions.
+/// Objects and their versions.
 pub(super) type State = BTreeMap<String, u64>;
 
-/// A collection with all of its history, one change a version.
+/// A collection with its complete history, one change for each version.
 pub(super) struct World {
-    /// Each change: its key, and whether the object is there after it. The first has version 1.
+    /// Each change: its key, and whether the object exists after it. The first has version 1.
     pub(super) history: Vec<(String, bool)>,
     /// Versions below this one have expired.
     pub(super) oldest: u64,
-    /// Whether anything fails.
+    /// Whether requests can fail.
     pub(super) noisy: bool,
     pub(super) initial_events: bool,
-    /// Whether a limit counts in a list of any version.
+    /// Whether lists at any version are paged.
     pub(super) paged: bool,
     pub(super) random: u64,
     pub(super) changed: watch::Sender<u64>,
@@ -41,7 +41,7 @@ impl World {
         state
     }
 
-    /// The event that led to a version.
+    /// Returns the event with this version.
     pub(super) fn event(&self, version: u64) -> WatchEvent {
         let (key, there) = &self.history[version as usize - 1];
         let object = object(key, version);
@@ -59,7 +59,7 @@ impl World {
         self.changed.send_replace(self.newest());
     }
 
-    /// A number below `sides`.
+    /// Returns a random number below `sides`.
     pub(super) fn roll(&mut self, sides: u64) -> u64 {
         self.random =
             self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -74,7 +74,7 @@ impl World {
         least + self.roll(self.newest() - least + 1)
     }
 
-    /// Something that a server says, or that is said of it.
+    /// Returns a random error status.
     fn status(&mut self) -> Status {
         match self.roll(7) {
             0 | 1 => Status::expired("too old"),
@@ -104,7 +104,7 @@ impl World {
         }
     }
 
-    /// The version that a list has, and where in its keys it begins.
+    /// Returns the version of a list, and the index of its first key.
     pub(super) fn list_from(&mut self, request: &ListRequest) -> Result<(u64, usize), ListError> {
         let expired = || ListError::from(Status::expired("too old"));
         let known = |version: u64, oldest| if version < oldest { Err(expired()) } else { Ok(version) };
@@ -124,7 +124,7 @@ impl World {
                 let (version, from) = token.split_once('/').unwrap();
                 (known(version.parse().unwrap(), self.oldest)?, from.parse().unwrap())
             }
-            other => panic!("a reflector does not ask for {other:?}"),
+            other => panic!("unexpected request: {other:?}"),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Who waits for what will be there later. Only one of them keeps the time; where nobody does, nobody can go on.
+//! Delayed keys. One of the waiting getters is the timekeeper; without one, the test deadlocks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use shuttle::future::block_on;
 use shuttle::thread;
 use watchkeeper_workqueue_interleavings::{RateLimiter, WorkQueue, time};
 
-use crate::desk::Desk;
+use crate::tracker::Tracker;
 use crate::{impatient, interleave, worker};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// Every failure costs a second.
+/// Delays every failure by a second.
 pub(crate) struct ASecond;
 
 impl RateLimiter<usize> for ASecond {
@@ -22,31 +22,31 @@ impl RateLimiter<usize> for ASecond {
 
     fn forget(&self, _key: &usize) {}
 
-    fn failures(&self, _key: &usize) -> u32 {
+    fn num_requeues(&self, _key: &usize) -> u32 {
         0
     }
 }
 
 #[test]
-fn the_earliest_delay_counts_and_somebody_always_keeps_the_time() {
+fn the_earliest_deadline_wins_and_there_is_always_a_timekeeper() {
     interleave(|| {
-        let (queue, desk) = (WorkQueue::new(), Arc::new(Desk::default()));
-        let workers = [worker(&queue, &desk), worker(&queue, &desk)];
+        let (queue, tracker) = (WorkQueue::new(), Arc::new(Tracker::default()));
+        let workers = [worker(&queue, &tracker), worker(&queue, &tracker)];
         let losing = {
-            let (queue, desk) = (queue.clone(), desk.clone());
+            let (queue, tracker) = (queue.clone(), tracker.clone());
             thread::spawn(move || {
                 for patience in [1, 2] {
                     if let Some(item) = impatient(&queue, patience) {
-                        desk.work(*item);
+                        tracker.work(*item);
                     }
                 }
             })
         };
         let producers = [[(0, 3), (1, 1)], [(0, 2), (1, 4)]].map(|delays| {
-            let (queue, desk) = (queue.clone(), desk.clone());
+            let (queue, tracker) = (queue.clone(), tracker.clone());
             thread::spawn(move || {
                 for (key, delay) in delays {
-                    desk.write(key);
+                    tracker.write(key);
                     queue.add_after(key, delay * SECOND);
                 }
             })
@@ -57,9 +57,9 @@ fn the_earliest_delay_counts_and_somebody_always_keeps_the_time() {
         losing.join().unwrap();
         for expected in [[0, 0, 0], [0, 1, 0], [1, 1, 0]] {
             for (key, times) in expected.into_iter().enumerate() {
-                desk.until_worked_on(key, times);
+                tracker.until_processed(key, times);
             }
-            assert_eq!(desk.times(), expected, "after {:?}", time::passed());
+            assert_eq!(tracker.times(), expected, "after {:?}", time::passed());
             time::pass(SECOND);
         }
         time::pass(10 * SECOND);
@@ -67,21 +67,21 @@ fn the_earliest_delay_counts_and_somebody_always_keeps_the_time() {
         for worker in workers {
             worker.join().unwrap();
         }
-        desk.assert_all_done();
-        assert_eq!(desk.times(), [1, 1, 0], "Q4: the other delays are gone");
+        tracker.assert_all_done();
+        assert_eq!(tracker.times(), [1, 1, 0], "workqueue.Q4: the later deadlines are gone");
     });
 }
 
 #[test]
-fn time_may_pass_while_keys_are_delayed_added_and_given_up() {
+fn time_passes_while_keys_are_added_and_gets_are_dropped() {
     interleave(|| {
-        let (queue, desk) = (WorkQueue::new(), Arc::new(Desk::default()));
-        let workers = [worker(&queue, &desk), worker(&queue, &desk)];
+        let (queue, tracker) = (WorkQueue::new(), Arc::new(Tracker::default()));
+        let workers = [worker(&queue, &tracker), worker(&queue, &tracker)];
         let losing = {
-            let (queue, desk) = (queue.clone(), desk.clone());
+            let (queue, tracker) = (queue.clone(), tracker.clone());
             thread::spawn(move || {
                 if let Some(item) = impatient(&queue, 3) {
-                    desk.work(*item);
+                    tracker.work(*item);
                 }
             })
         };
@@ -92,7 +92,7 @@ fn time_may_pass_while_keys_are_delayed_added_and_given_up() {
             }
         });
         for (key, delay) in [(0, 2), (1, 0), (2, 1), (0, 1), (1, 2)] {
-            desk.write(key);
+            tracker.write(key);
             queue.add_after(key, delay * SECOND);
             if key == 1 {
                 queue.add(1);
@@ -101,7 +101,7 @@ fn time_may_pass_while_keys_are_delayed_added_and_given_up() {
         passing.join().unwrap();
         losing.join().unwrap();
         time::pass(2 * SECOND);
-        desk.until_all_seen();
+        tracker.until_all_seen();
         queue.shut_down();
         for worker in workers {
             worker.join().unwrap();
@@ -110,13 +110,13 @@ fn time_may_pass_while_keys_are_delayed_added_and_given_up() {
 }
 
 #[test]
-fn what_has_failed_comes_back_and_what_has_worked_comes_again() {
+fn retried_and_requeued_keys_return() {
     interleave(|| {
-        let queue = WorkQueue::builder().limiter(ASecond).build();
-        let (desk, failed) = (Arc::new(Desk::default()), Arc::new(Desk::default()));
-        // Each key fails at first, works then, and comes once more after that.
+        let queue = WorkQueue::builder().rate_limiter(ASecond).build();
+        let (tracker, failed) = (Arc::new(Tracker::default()), Arc::new(Tracker::default()));
+        // Each key fails first, then succeeds and asks to be requeued once.
         let workers = [0, 1].map(|_| {
-            let (queue, desk, failed) = (queue.clone(), desk.clone(), failed.clone());
+            let (queue, tracker, failed) = (queue.clone(), tracker.clone(), failed.clone());
             thread::spawn(move || {
                 while let Some(item) = block_on(queue.get()) {
                     let key = *item;
@@ -125,31 +125,31 @@ fn what_has_failed_comes_back_and_what_has_worked_comes_again() {
                         failed.work(key);
                         continue;
                     }
-                    desk.work(key);
-                    if desk.times()[key] == 1 {
-                        item.again_after(2 * SECOND);
+                    tracker.work(key);
+                    if tracker.times()[key] == 1 {
+                        item.requeue_after(2 * SECOND);
                         failed.work(key);
                     }
                 }
             })
         });
         for key in [0, 1] {
-            desk.write(key);
+            tracker.write(key);
             queue.add(key);
         }
         for (round, wait) in [(1, 1), (2, 2)] {
             for key in [0, 1] {
-                failed.until_worked_on(key, round);
+                failed.until_processed(key, round);
             }
             time::pass(wait * SECOND);
         }
         for key in [0, 1] {
-            desk.until_worked_on(key, 2);
+            tracker.until_processed(key, 2);
         }
         queue.shut_down();
         for worker in workers {
             worker.join().unwrap();
         }
-        assert_eq!((desk.times(), time::passed()), ([2, 2, 0], 3 * SECOND));
+        assert_eq!((tracker.times(), time::passed()), ([2, 2, 0], 3 * SECOND));
     });
 }

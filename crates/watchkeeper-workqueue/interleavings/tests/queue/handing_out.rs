@@ -1,53 +1,53 @@
-//! Who adds, takes and loses interest at once. Where a wake-up is missed nobody can go on, and that fails.
+//! Adding, taking and giving up at once. After a lost wake-up the test deadlocks.
 
 use std::sync::Arc;
 
 use shuttle::thread;
 use watchkeeper_workqueue_interleavings::WorkQueue;
 
-use crate::desk::Desk;
+use crate::tracker::Tracker;
 use crate::{impatient, interleave, worker};
 
-/// Writes and adds.
+/// Writes and adds keys.
 fn producer(
     queue: &WorkQueue<usize>,
-    desk: &Arc<Desk>,
+    tracker: &Arc<Tracker>,
     keys: impl IntoIterator<Item = usize> + Send + 'static,
 ) -> thread::JoinHandle<()> {
-    let (queue, desk) = (queue.clone(), desk.clone());
+    let (queue, tracker) = (queue.clone(), tracker.clone());
     thread::spawn(move || {
         for key in keys {
-            desk.write(key);
+            tracker.write(key);
             queue.add(key);
         }
     })
 }
 
 #[test]
-fn no_key_is_with_two_at_once_and_the_last_state_of_each_is_worked_on() {
+fn no_two_workers_hold_a_key_and_its_last_state_is_processed() {
     interleave(|| {
-        let (queue, desk) = (WorkQueue::new(), Arc::new(Desk::default()));
-        let workers = [worker(&queue, &desk), worker(&queue, &desk), worker(&queue, &desk)];
-        let producers = [producer(&queue, &desk, [0, 1, 0]), producer(&queue, &desk, [1, 0, 1])];
+        let (queue, tracker) = (WorkQueue::new(), Arc::new(Tracker::default()));
+        let workers = [worker(&queue, &tracker), worker(&queue, &tracker), worker(&queue, &tracker)];
+        let producers = [producer(&queue, &tracker, [0, 1, 0]), producer(&queue, &tracker, [1, 0, 1])];
         for producer in producers {
             producer.join().unwrap();
         }
-        desk.until_all_seen();
+        tracker.until_all_seen();
         queue.shut_down();
         for worker in workers {
             worker.join().unwrap();
         }
-        desk.assert_all_done();
+        tracker.assert_all_done();
         assert_eq!(queue.len(), 0);
     });
 }
 
 #[test]
-fn what_is_added_once_is_handed_out_once() {
+fn a_key_added_once_is_handed_out_once() {
     interleave(|| {
-        let (queue, desk) = (WorkQueue::new(), Arc::new(Desk::default()));
-        let workers = [worker(&queue, &desk), worker(&queue, &desk)];
-        let producers = [producer(&queue, &desk, [0, 1]), producer(&queue, &desk, [2])];
+        let (queue, tracker) = (WorkQueue::new(), Arc::new(Tracker::default()));
+        let workers = [worker(&queue, &tracker), worker(&queue, &tracker)];
+        let producers = [producer(&queue, &tracker, [0, 1]), producer(&queue, &tracker, [2])];
         for producer in producers {
             producer.join().unwrap();
         }
@@ -55,44 +55,44 @@ fn what_is_added_once_is_handed_out_once() {
         for worker in workers {
             worker.join().unwrap();
         }
-        desk.assert_all_done();
-        assert_eq!(desk.times(), [1, 1, 1]);
+        tracker.assert_all_done();
+        assert_eq!(tracker.times(), [1, 1, 1]);
     });
 }
 
 #[test]
-fn who_loses_interest_half_way_takes_neither_a_key_nor_a_wake_up_with_him() {
+fn a_dropped_get_loses_neither_a_key_nor_a_wake_up() {
     interleave(|| {
-        let (queue, desk) = (WorkQueue::new(), Arc::new(Desk::default()));
+        let (queue, tracker) = (WorkQueue::new(), Arc::new(Tracker::default()));
         let losing = [1, 2].map(|patience| {
-            let (queue, desk) = (queue.clone(), desk.clone());
+            let (queue, tracker) = (queue.clone(), tracker.clone());
             thread::spawn(move || {
                 for _ in 0..2 {
                     if let Some(item) = impatient(&queue, patience) {
-                        desk.work(*item);
+                        tracker.work(*item);
                     }
                 }
             })
         });
-        let patient = worker(&queue, &desk);
-        let producer = producer(&queue, &desk, [0, 1, 2]);
+        let patient = worker(&queue, &tracker);
+        let producer = producer(&queue, &tracker, [0, 1, 2]);
         producer.join().unwrap();
         for losing in losing {
             losing.join().unwrap();
         }
-        desk.until_all_seen();
+        tracker.until_all_seen();
         queue.shut_down();
         patient.join().unwrap();
-        assert_eq!(desk.times(), [1, 1, 1]);
+        assert_eq!(tracker.times(), [1, 1, 1]);
     });
 }
 
 #[test]
-fn as_many_as_there_are_keys_work_at_once() {
+fn as_many_workers_run_as_there_are_keys() {
     interleave(|| {
         let queue = WorkQueue::new();
         let meet = Arc::new(shuttle::sync::Barrier::new(3));
-        // None is done before all have begun.
+        // No worker finishes before all have a key.
         let workers = [0, 1, 2].map(|_| {
             let (queue, meet) = (queue.clone(), meet.clone());
             thread::spawn(move || {

@@ -1,11 +1,11 @@
-//! What the queue promises, in many interleavings of whoever adds, takes, waits, leaves and ends.
+//! The guarantees of the queue, in many interleavings of adding, taking, waiting, giving up and shutting down.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod anything;
 mod delays;
-mod desk;
 mod ending;
 mod handing_out;
+mod tracker;
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use shuttle::future::{block_on, yield_now};
 use shuttle::thread::{self, JoinHandle};
 use watchkeeper_workqueue_interleavings::{Item, WorkQueue, time};
 
-use crate::desk::Desk;
+use crate::tracker::Tracker;
 
-/// How many interleavings a test goes through, and how many of them are of the sort that finds bugs of few changes.
+/// Interleavings per test: random ones, and ones of the PCT scheduler with this many preemptions.
 const RANDOM: usize = 2_000;
 const PRIORITIES: usize = 2_000;
 const CHANGES: usize = 3;
 
-/// Runs it in many interleavings, each from the beginning of time. One in which nobody can go on, as when a wake-up
-/// is missed, fails too; a failure says how to run it again.
+/// Runs a test in many interleavings, each from time zero. A deadlock, as after a lost wake-up, fails too; a failure
+/// prints how to replay it.
 fn interleave(test: impl Fn() + Send + Sync + Clone + 'static) {
     let test = move || {
         time::begin();
@@ -33,23 +33,22 @@ fn interleave(test: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::check_pct(test, PRIORITIES, CHANGES);
 }
 
-/// Works on whatever there is until the end.
-fn worker(queue: &WorkQueue<usize>, desk: &Arc<Desk>) -> JoinHandle<()> {
-    let (queue, desk) = (queue.clone(), desk.clone());
+/// Processes keys until the queue is shut down.
+fn worker(queue: &WorkQueue<usize>, tracker: &Arc<Tracker>) -> JoinHandle<()> {
+    let (queue, tracker) = (queue.clone(), tracker.clone());
     thread::spawn(move || {
         while let Some(item) = block_on(queue.get()) {
-            desk.work(*item);
+            tracker.work(*item);
         }
     })
 }
 
-/// Waits for an item, but not for long: he looks once, and leaves after so many others have had their turn, without
-/// looking whether he was woken.
+/// Polls a get once and drops it after yielding `patience` times, without checking whether it was woken.
 fn impatient(queue: &WorkQueue<usize>, patience: usize) -> Option<Item<usize>> {
     block_on(async {
         let mut get = pin!(queue.get());
-        let looked = std::future::poll_fn(|context| Poll::Ready(get.as_mut().poll(context))).await;
-        if let Poll::Ready(item) = looked {
+        let polled = std::future::poll_fn(|context| Poll::Ready(get.as_mut().poll(context))).await;
+        if let Poll::Ready(item) = polled {
             return item;
         }
         for _ in 0..patience {

@@ -1,4 +1,4 @@
-//! Answers: what a list or a watch of a script says.
+//! Scripted responses to lists and watches.
 
 use std::time::Duration;
 
@@ -8,90 +8,90 @@ use watchkeeper_core::{
 
 use super::Request;
 
-/// What a script says to one request.
+/// The response to one request.
 #[derive(Debug)]
-pub struct Answer(pub(super) Said);
+pub struct Response(pub(super) Kind);
 
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum Kind {
     List(List),
     Watch(Watch),
-    /// A watch is not opened.
-    Refusal(WatchError),
+    /// The watch fails to open.
+    WatchError(WatchError),
 }
 
-impl Answer {
-    pub(super) fn fits(&self, request: &Request) -> bool {
+impl Response {
+    pub(super) fn matches(&self, request: &Request) -> bool {
         matches!(
             (&self.0, request),
-            (Said::List(_), Request::List(_)) | (Said::Watch(_) | Said::Refusal(_), Request::Watch(_))
+            (Kind::List(_), Request::List(_)) | (Kind::Watch(_) | Kind::WatchError(_), Request::Watch(_))
         )
     }
 }
 
-impl From<List> for Answer {
+impl From<List> for Response {
     fn from(list: List) -> Self {
-        Self(Said::List(list))
+        Self(Kind::List(list))
     }
 }
 
-impl From<Watch> for Answer {
+impl From<Watch> for Response {
     fn from(watch: Watch) -> Self {
-        Self(Said::Watch(watch))
+        Self(Kind::Watch(watch))
     }
 }
 
-/// A line of an answer.
+/// A step of a response.
 #[derive(Debug)]
-pub(super) enum Line<T, E> {
-    Say(T),
+pub(super) enum Step<T, E> {
+    Yield(T),
     Wait(Duration),
     Fail(E),
     Stall,
 }
 
-/// A list, or a page of one: the items, and its end.
+/// A list, or a page of one: items and an end.
 #[derive(Debug)]
-#[must_use = "it is said once it is in a script"]
+#[must_use = "has no effect until it is added to a script"]
 pub struct List {
-    lines: Vec<Line<ListPart, ListError>>,
-    /// `None` where it does not come to its end.
+    steps: Vec<Step<ListPart, ListError>>,
+    /// `None` if the list is incomplete.
     end: Option<ListEnd>,
 }
 
 impl List {
-    /// The state at a version.
+    /// Creates an empty list at a version.
     pub fn at(version: impl Into<ResourceVersion>) -> Self {
         let end = ListEnd::new(version.into());
-        Self { lines: Vec::new(), end: Some(end) }
+        Self { steps: Vec::new(), end: Some(end) }
     }
 
     pub(super) fn failed(error: impl Into<ListError>) -> Self {
-        Self { lines: vec![Line::Fail(error.into())], end: None }
+        Self { steps: vec![Step::Fail(error.into())], end: None }
     }
 
     pub(super) fn stalled() -> Self {
-        Self { lines: vec![Line::Stall], end: None }
+        Self { steps: vec![Step::Stall], end: None }
     }
 
-    /// An object.
+    /// Adds an object.
     pub fn item(mut self, object: Object) -> Self {
-        self.lines.push(Line::Say(ListPart::Item(object)));
+        self.steps.push(Step::Yield(ListPart::Item(object)));
         self
     }
 
-    /// Objects.
+    /// Adds objects.
     pub fn items(self, objects: impl IntoIterator<Item = Object>) -> Self {
         objects.into_iter().fold(self, Self::item)
     }
 
-    /// What comes next takes so long to come.
+    /// Waits before the next step.
     pub fn wait(mut self, time: Duration) -> Self {
-        self.lines.push(Line::Wait(time));
+        self.steps.push(Step::Wait(time));
         self
     }
 
-    /// There is another page, and this is its token.
+    /// Sets the continue token of the next page.
     pub fn continues(mut self, token: &str) -> Self {
         if let Some(end) = &mut self.end {
             end.continue_token = Some(token.to_owned());
@@ -99,7 +99,7 @@ impl List {
         self
     }
 
-    /// There are so many items in the pages to come.
+    /// Sets the remaining item count.
     pub fn remaining(mut self, items: u64) -> Self {
         if let Some(end) = &mut self.end {
             end.remaining = Some(items);
@@ -107,96 +107,95 @@ impl List {
         self
     }
 
-    /// It fails here.
+    /// Fails at this point.
     pub fn fails(mut self, error: impl Into<ListError>) -> Self {
-        self.lines.push(Line::Fail(error.into()));
+        self.steps.push(Step::Fail(error.into()));
         self.end = None;
         self
     }
 
-    /// It stops here, without an end.
+    /// Ends the stream without a list end.
     pub fn breaks_off(mut self) -> Self {
         self.end = None;
         self
     }
 
-    /// Nothing more comes, for ever.
+    /// Stalls at this point, forever.
     pub fn stalls(mut self) -> Self {
-        self.lines.push(Line::Stall);
+        self.steps.push(Step::Stall);
         self.end = None;
         self
     }
 
-    pub(super) fn into_lines(self) -> Vec<Line<ListPart, ListError>> {
-        let end = self.end.map(|end| Line::Say(ListPart::End(end)));
-        self.lines.into_iter().chain(end).collect()
+    pub(super) fn into_steps(self) -> Vec<Step<ListPart, ListError>> {
+        let end = self.end.map(|end| Step::Yield(ListPart::End(end)));
+        self.steps.into_iter().chain(end).collect()
     }
 }
 
-/// A watch: events, and an end of some sort. Unless it [fails](Self::fails) or [stalls](Self::stalls), the server
-/// closes it after its last event.
+/// A watch: events, after which the stream ends unless it [fails](Self::fails) or [stalls](Self::stalls).
 #[derive(Debug, Default)]
-#[must_use = "it is said once it is in a script"]
+#[must_use = "has no effect until it is added to a script"]
 pub struct Watch {
-    lines: Vec<Line<WatchEvent, WatchError>>,
+    steps: Vec<Step<WatchEvent, WatchError>>,
 }
 
 impl Watch {
-    /// A watch without events.
+    /// Creates a watch without events.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An object is new.
+    /// Adds an ADDED event.
     pub fn added(self, object: Object) -> Self {
         self.event(WatchEvent::Added(object))
     }
 
-    /// An object has changed.
+    /// Adds a MODIFIED event.
     pub fn modified(self, object: Object) -> Self {
         self.event(WatchEvent::Modified(object))
     }
 
-    /// An object is gone.
+    /// Adds a DELETED event.
     pub fn deleted(self, object: Object) -> Self {
         self.event(WatchEvent::Deleted(object))
     }
 
-    /// A bookmark that ends nothing.
+    /// Adds a bookmark.
     pub fn bookmark(self, version: impl Into<ResourceVersion>) -> Self {
         self.event(WatchEvent::Bookmark(Bookmark { version: version.into(), initial_events_end: false }))
     }
 
-    /// The bookmark that ends the initial events.
+    /// Adds the bookmark that ends the initial events.
     pub fn initial_events_end(self, version: impl Into<ResourceVersion>) -> Self {
         self.event(WatchEvent::Bookmark(Bookmark { version: version.into(), initial_events_end: true }))
     }
 
-    /// Any event.
+    /// Adds an event.
     pub fn event(mut self, event: WatchEvent) -> Self {
-        self.lines.push(Line::Say(event));
+        self.steps.push(Step::Yield(event));
         self
     }
 
-    /// What comes next takes so long to come.
+    /// Waits before the next step.
     pub fn wait(mut self, time: Duration) -> Self {
-        self.lines.push(Line::Wait(time));
+        self.steps.push(Step::Wait(time));
         self
     }
 
-    /// It fails here.
+    /// Fails at this point.
     pub fn fails(mut self, error: impl Into<WatchError>) -> Self {
-        self.lines.push(Line::Fail(error.into()));
+        self.steps.push(Step::Fail(error.into()));
         self
     }
 
-    /// Nothing more comes, for ever.
+    /// Stalls at this point, forever.
     pub fn stalls(mut self) -> Self {
-        self.lines.push(Line::Stall);
+        self.steps.push(Step::Stall);
         self
     }
 
-    pub(super) fn into_lines(self) -> Vec<Line<WatchEvent, WatchError>> {
-        self.lines
+    pub(super) fn into_steps(self) -> Vec<Step<WatchEvent, WatchError>> {
+        self.steps
     }
 }

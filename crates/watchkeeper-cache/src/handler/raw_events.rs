@@ -1,4 +1,4 @@
-//! Every event: for who must see each change and not only the newest.
+//! Raw events: a subscription that does not coalesce.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,29 +7,33 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use watchkeeper_core::Object;
 
-use super::{Figures, Filter};
+use super::{Filter, HandlerStats};
 use crate::delta::Delta;
 use crate::lock::Mutex;
 use crate::store::{Store, Subscriber};
 
-/// What one hears who wants every event.
+/// An item of [`RawEvents`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
-    /// An event, as the store has seen it.
+pub enum RawEvent {
+    /// A change of the store, not coalesced.
     Event(Delta<Arc<Object>>),
-    /// As many events as this were dropped here, because they were not taken in time.
-    Missed(u64),
+    /// This many events were dropped here because the consumer was too slow.
+    Lagged(u64),
 }
 
-/// All objects, and then every event that the store sees, none of them merged with another. If more wait than
-/// it holds the oldest are dropped, and it says so.
+/// A subscription to every single change of a store, without coalescing.
 ///
-/// What happened while the connection was lost no server tells: then even this has only what a list shows.
+/// Delivers all existing objects, and then each change in the order in which the store applied it. The buffer is
+/// bounded: when it is full, the oldest event is dropped, and the consumer receives the number of dropped events in
+/// their place. Producers never wait.
 ///
-/// Dropped, it ends. While it exists, the informer it came from keeps running.
+/// Changes that happened while the watch was interrupted are not sent by the server; the relist that follows reports
+/// only the difference.
+///
+/// Dropping it unsubscribes. While it exists, its informer keeps running.
 #[derive(Debug)]
 #[must_use = "a subscription ends when it is dropped"]
-pub struct EveryEvent {
+pub struct RawEvents {
     ring: Arc<Ring>,
     /// Keeps the informer running.
     _store: Store,
@@ -45,19 +49,20 @@ struct Ring {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// With when they came.
+    /// Events with their arrival times.
     events: VecDeque<(Instant, Delta<Arc<Object>>)>,
-    /// Since it was last told.
+    /// Events dropped since the last [`RawEvent::Lagged`].
     missed: u64,
+    /// Events dropped since the subscription began.
     dropped: u64,
     has_ended: bool,
 }
 
 impl Subscriber for Ring {
-    fn hear(&self, deltas: &[Delta<Arc<Object>>]) {
+    fn notify(&self, deltas: &[Delta<Arc<Object>>]) {
         let now = Instant::now();
         let mut inner = self.inner.lock();
-        for event in deltas.iter().filter_map(|delta| self.filter.seen(delta)) {
+        for event in deltas.iter().filter_map(|delta| self.filter.apply(delta)) {
             if inner.events.len() == self.capacity {
                 inner.events.pop_front();
                 inner.missed += 1;
@@ -69,26 +74,26 @@ impl Subscriber for Ring {
         self.changed.notify_one();
     }
 
-    fn synced(&self) {}
+    fn ready(&self) {}
 
-    fn ended(&self) {
+    fn close(&self) {
         self.inner.lock().has_ended = true;
         self.changed.notify_one();
     }
 
-    fn figures(&self) -> Figures {
+    fn stats(&self) -> HandlerStats {
         let inner = self.inner.lock();
-        Figures {
+        HandlerStats {
             pending: inner.events.len(),
             lag: inner.events.front().map(|(since, _)| since.elapsed()).unwrap_or_default(),
             dropped: inner.dropped,
-            ..Figures::default()
+            ..HandlerStats::default()
         }
     }
 }
 
-impl EveryEvent {
-    /// Of a store. It holds `capacity` events, at least one.
+impl RawEvents {
+    /// Subscribes to a store. `capacity` is the largest number of buffered events, at least one.
     pub fn new(store: &Store, filter: Filter, capacity: usize) -> Self {
         let inner = Mutex::default();
         let ring = Arc::new(Ring { filter, capacity: capacity.max(1), inner, changed: Notify::new() });
@@ -96,16 +101,16 @@ impl EveryEvent {
         Self { ring, _store: store.clone() }
     }
 
-    /// The next event; waits for one. `None` once the store gets no more.
-    pub async fn next(&mut self) -> Option<Heard> {
+    /// Waits for the next event. Returns `None` once the informer has stopped and the buffer is empty. Cancel safe.
+    pub async fn next(&mut self) -> Option<RawEvent> {
         loop {
             {
                 let mut inner = self.ring.inner.lock();
                 if inner.missed > 0 {
-                    return Some(Heard::Missed(std::mem::take(&mut inner.missed)));
+                    return Some(RawEvent::Lagged(std::mem::take(&mut inner.missed)));
                 }
                 if let Some((_, event)) = inner.events.pop_front() {
-                    return Some(Heard::Event(event));
+                    return Some(RawEvent::Event(event));
                 }
                 if inner.has_ended {
                     return None;
@@ -115,12 +120,12 @@ impl EveryEvent {
         }
     }
 
-    /// How it is doing.
-    pub fn figures(&self) -> Figures {
-        self.ring.figures()
+    /// Returns the subscription's counters.
+    pub fn stats(&self) -> HandlerStats {
+        self.ring.stats()
     }
 
-    /// How many events wait.
+    /// Returns the number of buffered events.
     pub fn pending(&self) -> usize {
         self.ring.inner.lock().events.len()
     }

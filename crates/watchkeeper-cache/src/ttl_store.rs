@@ -1,4 +1,4 @@
-//! Expiring: objects that are there for some time after they were put.
+//! TTL store: objects that expire a fixed time after they were put.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,16 +7,17 @@ use std::time::Duration;
 use crate::lock::Mutex;
 use tokio::time::Instant;
 
-/// Objects by key, each for so long after it was last put. It is shared by reference.
+/// A thread-safe map whose entries expire a fixed time after they were last put; client-go's `cache.NewTTLStore`.
 ///
-/// What has expired is found by nobody, and is freed when it is looked for or when all are listed.
+/// An expired object is never returned. Expiry is lazy: its memory is freed by the next `get` of its key or by the next
+/// [`list`](Self::list).
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
 /// use std::time::Duration;
-/// use watchkeeper_cache::Expiring;
+/// use watchkeeper_cache::TtlStore;
 ///
-/// let names = Expiring::new(Some(Duration::from_secs(60)));
+/// let names = TtlStore::new(Some(Duration::from_secs(60)));
 /// names.put("10.0.0.1", "web-0");
 /// tokio::time::advance(Duration::from_secs(60)).await;
 /// assert_eq!(names.get(&"10.0.0.1").as_deref(), Some(&"web-0"));
@@ -25,9 +26,9 @@ use tokio::time::Instant;
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Expiring<K, T> {
-    /// `None`: for ever.
-    lasts: Option<Duration>,
+pub struct TtlStore<K, T> {
+    /// `None` if entries never expire.
+    ttl: Option<Duration>,
     entries: Mutex<BTreeMap<K, Entry<T>>>,
 }
 
@@ -37,20 +38,20 @@ struct Entry<T> {
     object: Arc<T>,
 }
 
-impl<K: Ord + Clone, T> Expiring<K, T> {
-    /// Nothing yet. What is put is there for so long; for ever if that is `None`.
-    pub fn new(lasts: Option<Duration>) -> Self {
-        Self { lasts, entries: Mutex::default() }
+impl<K: Ord + Clone, T> TtlStore<K, T> {
+    /// Creates an empty store. Objects expire `ttl` after they were put; never if it is `None`.
+    pub fn new(ttl: Option<Duration>) -> Self {
+        Self { ttl, entries: Mutex::default() }
     }
 
-    /// Adds an object, or puts it where the one of its key was. Its time begins.
+    /// Inserts or replaces an object, and starts its time to live.
     pub fn put(&self, key: K, object: T) {
         let entry = Entry { put: Instant::now(), object: Arc::new(object) };
         let old = self.entries.lock().insert(key, entry);
-        drop(old); // objects are freed while no lock is held
+        drop(old); // outside the lock
     }
 
-    /// Has these objects and no others. The time of all of them begins now.
+    /// Atomically replaces all objects, and starts their time to live.
     pub fn replace(&self, objects: impl IntoIterator<Item = (K, T)>) {
         let put = Instant::now();
         let entries = objects.into_iter().map(|(key, object)| (key, Entry { put, object: Arc::new(object) }));
@@ -59,13 +60,13 @@ impl<K: Ord + Clone, T> Expiring<K, T> {
         drop(old);
     }
 
-    /// Takes an object out; returns it unless its time is over.
+    /// Removes an object, and returns it unless it has expired.
     pub fn delete(&self, key: &K) -> Option<Arc<T>> {
         let entry = self.entries.lock().remove(key)?;
         self.is_current(&entry).then_some(entry.object)
     }
 
-    /// The object of a key.
+    /// Returns the object with this key unless it has expired.
     pub fn get(&self, key: &K) -> Option<Arc<T>> {
         let mut entries = self.entries.lock();
         let entry = entries.get(key)?;
@@ -78,7 +79,7 @@ impl<K: Ord + Clone, T> Expiring<K, T> {
         None
     }
 
-    /// All objects, by key.
+    /// Returns all objects that have not expired, in key order.
     pub fn list(&self) -> Vec<Arc<T>> {
         let mut expired = Vec::new();
         let mut entries = self.entries.lock();
@@ -95,13 +96,13 @@ impl<K: Ord + Clone, T> Expiring<K, T> {
         current
     }
 
-    /// All keys, in order; also of what has expired and was not looked for since.
+    /// Returns all keys, in order, including those of expired objects that have not been freed yet.
     pub fn keys(&self) -> Vec<K> {
         self.entries.lock().keys().cloned().collect()
     }
 
     fn is_current(&self, entry: &Entry<T>) -> bool {
-        self.lasts.is_none_or(|lasts| entry.put.elapsed() <= lasts)
+        self.ttl.is_none_or(|ttl| entry.put.elapsed() <= ttl)
     }
 }
 
@@ -114,19 +115,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_object_is_there_for_its_time_and_again_when_it_is_put_again() {
-        let cache = Expiring::new(Some(seconds(10)));
+    async fn an_object_expires_after_its_ttl_and_putting_it_again_renews_it() {
+        let cache = TtlStore::new(Some(seconds(10)));
         cache.put("a", 1);
         tokio::time::advance(seconds(10)).await;
-        assert_eq!(cache.get(&"a").as_deref(), Some(&1), "on time is not late");
+        assert_eq!(cache.get(&"a").as_deref(), Some(&1), "exactly the ttl is not expired");
         tokio::time::advance(seconds(1)).await;
-        assert_eq!(cache.keys(), ["a"], "nobody has looked for it yet");
+        assert_eq!(cache.keys(), ["a"], "not freed before it is looked up");
         assert_eq!((cache.get(&"a"), cache.keys().len()), (None, 0));
         cache.put("a", 2);
         tokio::time::advance(seconds(6)).await;
         cache.put("a", 3);
         tokio::time::advance(seconds(6)).await;
-        assert_eq!(cache.get(&"a").as_deref(), Some(&3), "its time began anew");
+        assert_eq!(cache.get(&"a").as_deref(), Some(&3), "the second put renewed it");
         assert_eq!(cache.delete(&"a").as_deref(), Some(&3));
         cache.put("a", 4);
         tokio::time::advance(seconds(11)).await;
@@ -134,8 +135,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_list_has_what_is_still_there_and_what_replaces_all_has_one_time() {
-        let cache = Expiring::new(Some(seconds(10)));
+    async fn a_list_omits_expired_objects_and_a_replacement_expires_as_a_whole() {
+        let cache = TtlStore::new(Some(seconds(10)));
         cache.put("a", 1);
         tokio::time::advance(seconds(6)).await;
         cache.put("b", 2);
@@ -150,8 +151,8 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_a_time_nothing_expires() {
-        let cache = Expiring::new(None);
+    async fn without_a_ttl_nothing_expires() {
+        let cache = TtlStore::new(None);
         cache.put("a", 1);
         tokio::time::advance(seconds(1_000_000_000)).await;
         assert_eq!(cache.get(&"a").as_deref(), Some(&1));

@@ -1,40 +1,41 @@
-//! Desk: what is to be done about each key, and what has been.
+//! Tracker: the written and the processed state of each key.
 
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
-/// How many keys there are.
+/// Number of keys.
 pub(crate) const KEYS: usize = 3;
 
-/// States of things to work on, which are numbers that grow.
+/// The state of a key is a number that grows.
 #[derive(Debug, Default)]
-pub(crate) struct Desk {
+pub(crate) struct Tracker {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// The state of each key.
+    /// The current state of each key.
     written: [u32; KEYS],
-    /// The state in which each was worked on last.
+    /// The state in which each key was last processed.
     seen: [u32; KEYS],
     held: [bool; KEYS],
-    /// How often each was worked on.
+    /// How many times each key was processed.
     times: [u32; KEYS],
 }
 
-impl Desk {
-    /// There is a new state of a key. It is to be added after this.
+impl Tracker {
+    /// Changes the state of a key, which is to be added after this.
     pub(crate) fn write(&self, key: usize) {
         self.state.lock().unwrap().written[key] += 1;
     }
 
-    /// Takes a while. Fails if somebody else works on the same key.
+    /// Processes a key, during which other threads run. Panics if another worker holds it.
     pub(crate) fn work(&self, key: usize) {
         let now = {
             let mut state = self.state.lock().unwrap();
-            assert!(!std::mem::replace(&mut state.held[key], true), "Q1: {key} is with two workers");
+            let is_held = std::mem::replace(&mut state.held[key], true);
+            assert!(!is_held, "workqueue.Q1: two workers hold {key}");
             state.written[key]
         };
         thread::yield_now();
@@ -45,8 +46,8 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// Returns when the last state of all keys has been worked on. Nobody else has to do anything for that but the
-    /// workers: who sleeps while there is something to do is never woken, and the test fails.
+    /// Waits until the last state of every key was processed. Only workers can bring that about: if one sleeps
+    /// although a key is ready, shuttle reports a deadlock.
     pub(crate) fn until_all_seen(&self) {
         let mut state = self.state.lock().unwrap();
         while state.seen != state.written {
@@ -54,32 +55,34 @@ impl Desk {
         }
     }
 
-    /// Returns when a key has been worked on so often.
-    pub(crate) fn until_worked_on(&self, key: usize, times: u32) {
+    /// Waits until a key was processed this many times.
+    pub(crate) fn until_processed(&self, key: usize, times: u32) {
         let mut state = self.state.lock().unwrap();
         while state.times[key] < times {
             state = self.changed.wait(state).unwrap();
         }
     }
 
-    /// How often each key has been worked on.
+    /// Returns how many times each key was processed.
     pub(crate) fn times(&self) -> [u32; KEYS] {
         self.state.lock().unwrap().times
     }
 
-    /// Fails unless the last state of all keys has been worked on, and nothing is any more.
+    /// Panics unless the last state of every key was processed and no worker holds a key.
     pub(crate) fn assert_all_done(&self) {
         let state = self.state.lock().unwrap();
-        assert_eq!(state.seen, state.written, "Q3: the last state of each key was worked on");
-        self.assert_idle_in(&state);
+        assert_eq!(state.seen, state.written, "workqueue.Q3: the last state of each key was processed");
+        state.assert_idle();
     }
 
-    /// Fails if something is worked on.
+    /// Panics if a worker holds a key.
     pub(crate) fn assert_idle(&self) {
-        self.assert_idle_in(&self.state.lock().unwrap());
+        self.state.lock().unwrap().assert_idle();
     }
+}
 
-    fn assert_idle_in(&self, state: &State) {
-        assert_eq!(state.held, [false; KEYS], "something is worked on");
+impl State {
+    fn assert_idle(&self) {
+        assert_eq!(self.held, [false; KEYS], "a worker holds a key");
     }
 }

@@ -1,4 +1,4 @@
-//! Who begins to hear, hears and looks again while others write.
+//! Subscriptions and resyncs concurrent with a writer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use shuttle::future::block_on;
 use shuttle::thread;
 use watchkeeper_cache_interleavings::delta::{Delta, Transient};
 use watchkeeper_cache_interleavings::handler::{
-    EveryEvent, Filter, Heard, Subscription, SubscriptionOptions,
+    Filter, RawEvent, RawEvents, Subscription, SubscriptionOptions,
 };
 use watchkeeper_cache_interleavings::store::Writer;
 use watchkeeper_cache_interleavings::{Sink as _, Store};
@@ -33,14 +33,14 @@ fn key(delta: &Delta<Arc<Object>>) -> ObjectKey {
     delta.newest().head.key().clone()
 }
 
-/// What was heard is in the store, or something newer is.
+/// Checks that a delivered state, or a newer one, is in the store (`store.S3`).
 fn assert_readable(store: &Store, delta: &Delta<Arc<Object>>) {
     let now = store.snapshot();
-    let heard = delta.newest().head.version().as_u64();
+    let delivered = delta.newest().head.version().as_u64();
     match (now.get(&key(delta)), delta) {
         (Some(_), Delta::Deleted { last: None, .. }) => {}
-        (Some(found), _) => assert!(found.head.version().as_u64() >= heard, "{delta:?} {found:?}"),
-        (None, _) => assert!(now.version().as_u64() >= heard, "{delta:?}"),
+        (Some(found), _) => assert!(found.head.version().as_u64() >= delivered, "{delta:?} {found:?}"),
+        (None, _) => assert!(now.version().as_u64() >= delivered, "{delta:?}"),
     }
 }
 
@@ -52,73 +52,73 @@ fn assert_same(follower: &Follower<ObjectKey, Arc<Object>>, store: &Store) {
 }
 
 #[test]
-fn who_subscribes_hears_of_everything_once_whenever_he_comes() {
+fn a_subscriber_receives_everything_once_whenever_it_subscribes() {
     interleave(|| {
         let (store, mut writer) = Store::new();
-        let hearing = thread::spawn(move || {
+        let receiving = thread::spawn(move || {
             let mut subscription = Subscription::new(&store, SubscriptionOptions::default());
             let mut follower = Follower::default();
             while let Some(delta) = block_on(subscription.next()) {
                 assert_readable(&store, &delta);
-                follower.hear(key(&delta), delta);
+                follower.apply(key(&delta), delta);
             }
             assert_same(&follower, &store);
             assert!(subscription.is_caught_up());
         });
         write(&mut writer);
         drop(writer);
-        hearing.join().unwrap();
+        receiving.join().unwrap();
     });
 }
 
 #[test]
-fn who_wants_every_event_hears_of_each_once_whenever_he_comes() {
+fn raw_events_deliver_each_event_once_whenever_subscribed() {
     interleave(|| {
         let (store, mut writer) = Store::new();
-        let hearing = thread::spawn(move || {
-            let mut events = EveryEvent::new(&store, Filter::default(), 100);
+        let receiving = thread::spawn(move || {
+            let mut events = RawEvents::new(&store, Filter::default(), 100);
             let mut follower = Follower::default();
-            while let Some(Heard::Event(delta)) = block_on(events.next()) {
+            while let Some(RawEvent::Event(delta)) = block_on(events.next()) {
                 assert_readable(&store, &delta);
-                follower.hear(key(&delta), delta);
+                follower.apply(key(&delta), delta);
             }
             assert_same(&follower, &store);
         });
         write(&mut writer);
         drop(writer);
-        hearing.join().unwrap();
+        receiving.join().unwrap();
     });
 }
 
 #[test]
-fn an_object_that_comes_and_goes_is_reported_deleted_once_or_skipped_where_asked_for() {
+fn a_transient_object_is_reported_once_or_skipped() {
     interleave(|| {
         let (store, mut writer) = Store::new();
-        let hearing = [Transient::Report, Transient::Skip].map(|transient| {
+        let receiving = [Transient::Report, Transient::Skip].map(|transient| {
             let options = SubscriptionOptions { transient, ..SubscriptionOptions::default() };
             let mut subscription = Subscription::new(&store, options);
             thread::spawn(move || {
-                let mut heard = Vec::new();
+                let mut received = Vec::new();
                 while let Some(delta) = block_on(subscription.next()) {
-                    heard.push(matches!(delta, Delta::Deleted { .. }));
+                    received.push(matches!(delta, Delta::Deleted { .. }));
                 }
-                heard
+                received
             })
         });
         writer.put(object("a", "a", 1));
         writer.delete(object("a", "a", 2));
         drop(writer);
-        let [reporting, skipping] = hearing.map(|hearing| hearing.join().unwrap());
+        let [reporting, skipping] = receiving.map(|receiving| receiving.join().unwrap());
         assert!([vec![true], vec![false, true]].contains(&reporting), "{reporting:?}");
         assert!([vec![], vec![false, true]].contains(&skipping), "{skipping:?}");
     });
 }
 
 #[test]
-fn who_looks_again_looks_at_what_he_knows() {
+fn a_resync_delivers_the_last_received_state() {
     interleave(|| {
         let (store, mut writer) = Store::new();
-        let hearing = thread::spawn(move || {
+        let receiving = thread::spawn(move || {
             let mut subscription = Subscription::new(&store, SubscriptionOptions::default());
             let mut follower = Follower::default();
             subscription.resync();
@@ -126,28 +126,28 @@ fn who_looks_again_looks_at_what_he_knows() {
                 if !matches!(delta, Delta::Resync(_)) {
                     subscription.resync();
                 }
-                follower.hear(key(&delta), delta);
+                follower.apply(key(&delta), delta);
             }
             assert_same(&follower, &store);
         });
         write(&mut writer);
         drop(writer);
-        hearing.join().unwrap();
+        receiving.join().unwrap();
     });
 }
 
 #[test]
-fn who_waits_for_the_first_list_to_be_handled_is_told() {
+fn catching_up_with_the_first_list_is_signalled() {
     interleave(|| {
         let (store, mut writer) = Store::new();
         let mut subscription = Subscription::new(&store, SubscriptionOptions::default());
         let mut caught_up = subscription.caught_up();
-        let hearing = thread::spawn(move || while block_on(subscription.next()).is_some() {});
+        let receiving = thread::spawn(move || while block_on(subscription.next()).is_some() {});
         writer.begin();
         writer.stage(object("a", "a", 1));
         writer.commit(2.into());
         block_on(caught_up.wait_for(|caught_up| *caught_up)).unwrap();
         drop(writer);
-        hearing.join().unwrap();
+        receiving.join().unwrap();
     });
 }

@@ -1,4 +1,4 @@
-//! Not synced: which informers have no first list, and why.
+//! Readiness errors: the informers that have not stored their first list, and why.
 
 use std::error::Error;
 use std::fmt;
@@ -8,49 +8,49 @@ use std::time::Duration;
 use watchkeeper_core::Collection;
 
 use super::Informer;
-use crate::reflector::{Failure, Why};
+use crate::reflector::{ExitReason, Failure};
 
-/// Why [`InformerFactory::synced`](super::InformerFactory::synced) gave up.
+/// The error of [`InformerFactory::wait_until_ready`](super::InformerFactory::wait_until_ready).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum NotSynced {
+pub enum NotReady {
     /// The factory has no informers: request a lister, a handler, a subscription or an informer before `start`.
     NoInformers,
-    /// Some informers have no first list yet.
+    /// Some informers were not ready within the timeout. They keep trying.
     Pending {
         /// These informers, and why.
-        informers: Vec<Unsynced>,
-        /// How long the caller waited.
+        informers: Vec<UnreadyInformer>,
+        /// The timeout.
         after: Duration,
     },
 }
 
-/// An informer without its first list.
+/// An informer that has not stored its first list.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Unsynced {
+pub struct UnreadyInformer {
     /// The collection that it lists and watches.
     pub collection: Collection,
-    /// Why it has no list yet.
-    pub cause: UnsyncedCause,
+    /// Why it is not ready.
+    pub cause: UnreadyCause,
 }
 
-/// Why an informer has no first list.
+/// Why an informer is not ready.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum UnsyncedCause {
-    /// It was requested after the last `start` of the factory: call `start` again.
+pub enum UnreadyCause {
+    /// It was requested after the factory's last `start`: call `start` again.
     NotStarted,
-    /// Its last request failed, and is tried again.
+    /// Its last request failed, and is being retried.
     Failed(Arc<Failure>),
-    /// The server has not answered yet, or not completely.
+    /// The server has not completed its response yet.
     NoAnswer,
-    /// It has ended.
-    Ended(Why),
+    /// It has exited.
+    Exited(ExitReason),
 }
 
-impl NotSynced {
-    /// The collections without a first list.
+impl NotReady {
+    /// Returns the collections that are not ready.
     pub fn collections(&self) -> Vec<&Collection> {
         match self {
             Self::NoInformers => Vec::new(),
@@ -59,21 +59,21 @@ impl NotSynced {
     }
 }
 
-impl Unsynced {
-    /// `None` if the informer is synced.
-    pub(super) fn of((collection, informer): (Collection, Informer)) -> Option<Self> {
-        Some(Self { collection, cause: informer.unsynced()? })
+impl UnreadyInformer {
+    /// Returns `None` if the informer is ready.
+    pub(super) fn from_informer((collection, informer): (Collection, Informer)) -> Option<Self> {
+        Some(Self { collection, cause: informer.unready()? })
     }
 }
 
-impl fmt::Display for NotSynced {
+impl fmt::Display for NotReady {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoInformers => f.write_str(
                 "the factory has no informers: request a lister, a handler or an informer before start",
             ),
             Self::Pending { informers, after } => {
-                write!(f, "not synced after {after:?}: ")?;
+                write!(f, "informers not ready after {after:?}: ")?;
                 for (position, informer) in informers.iter().enumerate() {
                     write!(f, "{}{informer}", if position > 0 { "; " } else { "" })?;
                 }
@@ -83,29 +83,29 @@ impl fmt::Display for NotSynced {
     }
 }
 
-impl fmt::Display for Unsynced {
+impl fmt::Display for UnreadyInformer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.collection, self.cause)
     }
 }
 
-impl fmt::Display for UnsyncedCause {
+impl fmt::Display for UnreadyCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotStarted => f.write_str("not started; call start again after requesting it"),
             Self::Failed(failure) => f.write_str(&failure.describe()),
-            Self::NoAnswer => f.write_str("the server has not answered completely"),
-            Self::Ended(why) => write!(f, "the informer has ended: {why}"),
+            Self::NoAnswer => f.write_str("waiting for the server's response"),
+            Self::Exited(reason) => write!(f, "informer exited: {reason}"),
         }
     }
 }
 
-impl Error for NotSynced {
-    /// The first failure of a request.
+impl Error for NotReady {
+    /// Returns the first failure of a request.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         let Self::Pending { informers, .. } = self else { return None };
         informers.iter().find_map(|it| match &it.cause {
-            UnsyncedCause::Failed(failure) => Some(&**failure as &(dyn Error + 'static)),
+            UnreadyCause::Failed(failure) => Some(&**failure as &(dyn Error + 'static)),
             _ => None,
         })
     }

@@ -1,4 +1,4 @@
-//! Telling: the lines of an answer as a stream.
+//! Playback: the steps of a response as a stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,14 +7,14 @@ use futures_util::{StreamExt as _, stream};
 use tokio::time::sleep;
 use watchkeeper_core::{ListStream, WatchOpening};
 
-use super::answer::Line;
+use super::response::Step;
 use super::{List, Script, Watch};
 
-/// How many requests are going on.
+/// Number of requests in flight.
 #[derive(Debug, Default)]
 pub(super) struct Open(AtomicUsize);
 
-/// A request that is going on as long as this is.
+/// A request in flight; dropping it ends it.
 pub(super) struct Counted(Arc<Open>);
 
 impl Open {
@@ -35,28 +35,28 @@ impl Drop for Counted {
 }
 
 pub(super) fn list(script: &Script, list: List) -> ListStream {
-    tell(script, list.into_lines())
+    play(script, list.into_steps())
 }
 
 pub(super) fn watch(script: &Script, watch: Watch) -> WatchOpening {
-    let stream = tell(script, watch.into_lines());
+    let stream = play(script, watch.into_steps());
     Box::pin(async move { Ok(stream) })
 }
 
-fn tell<T, E>(script: &Script, lines: Vec<Line<T, E>>) -> stream::BoxStream<'static, Result<T, E>>
+fn play<T, E>(script: &Script, steps: Vec<Step<T, E>>) -> stream::BoxStream<'static, Result<T, E>>
 where
     T: Send + 'static,
     E: Send + 'static,
 {
-    let state = (lines.into_iter(), script.clone(), script.open.one());
-    stream::unfold(state, |(mut lines, script, counted)| async move {
+    let state = (steps.into_iter(), script.clone(), script.open.one());
+    stream::unfold(state, |(mut steps, script, counted)| async move {
         loop {
-            match lines.next()? {
-                Line::Say(said) => return Some((Ok(said), (lines, script, counted))),
-                Line::Wait(time) => sleep(time).await,
-                // An error is the last thing that a stream yields.
-                Line::Fail(error) => return Some((Err(error), (Vec::new().into_iter(), script, counted))),
-                Line::Stall => {
+            match steps.next()? {
+                Step::Yield(item) => return Some((Ok(item), (steps, script, counted))),
+                Step::Wait(time) => sleep(time).await,
+                // An error ends the stream.
+                Step::Fail(error) => return Some((Err(error), (Vec::new().into_iter(), script, counted))),
+                Step::Stall => {
                     script.stalls();
                     std::future::pending::<()>().await;
                 }
