@@ -3,13 +3,15 @@
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use serde_json::Value;
-use watchkeeper_core::{Encoded, Encoding, EventKind, HeadBuilder, ListEnd, ObjectKey, ResourceVersion};
+use watchkeeper_core::{
+    Encoded, Encoding, EventKind, ListEnd, ObjectKey, ObjectMetaBuilder, ResourceVersion,
+};
 use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::protobuf::Cut;
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{
     Annotations, Intake, Kind, Limits, ListSplitter, Malformed, WatchFrames, decode, json, protobuf,
-    read_head,
+    read_object_meta,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -44,7 +46,7 @@ fn split(encoding: Encoding, body: &[u8]) -> Result<(Vec<Vec<u8>>, ListEnd), Mal
 async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_client_go() -> Outcome {
     let cluster = Cluster::start().await?;
     let kind = Kind::new("", "v1", "Namespace");
-    let mut builder = HeadBuilder::default();
+    let mut builder = ObjectMetaBuilder::default();
 
     let (of_json, json_end) = split(Encoding::Json, &get(&cluster, "/api/v1/namespaces", JSON).await?)?;
     let (of_pb, pb_end) = split(Encoding::Protobuf, &get(&cluster, "/api/v1/namespaces", PROTOBUF).await?)?;
@@ -57,9 +59,9 @@ async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_clien
     for (json, pb) in of_json.iter().zip(&of_pb) {
         let from_json = json::read_object(json, &Intake::default(), &mut builder)?;
         let from_pb = protobuf::read_object(pb, Annotations::Skip, &Cut::managed_fields(), &mut builder)?;
-        assert_eq!(from_json.head, from_pb.head);
+        assert_eq!(from_json.metadata, from_pb.metadata);
         assert_eq!(decode::<Value>(&from_json.encoded, &kind)?, decode::<Value>(&from_pb.encoded, &kind)?);
-        lines.push(format!("{}/{}", from_pb.head.key().name(), from_pb.head.version()));
+        lines.push(format!("{}/{}", from_pb.metadata.key().name(), from_pb.metadata.resource_version()));
         // Whole, the two differ in nothing at all.
         let whole: Value = serde_json::from_slice(json)?;
         let mut out = Vec::new();
@@ -86,8 +88,8 @@ async fn pages_of_a_real_list_say_how_to_go_on() -> Outcome {
             let (items, end) = split(encoding, &body)?;
             pages += 1;
             for item in items {
-                let mut builder = HeadBuilder::default();
-                let head = read_head(encoding, &item, Annotations::Skip, &mut builder)?;
+                let mut builder = ObjectMetaBuilder::default();
+                let head = read_object_meta(encoding, &item, Annotations::Skip, &mut builder)?;
                 keys.push(head.key().clone());
             }
             let Some(next) = end.continue_token else {
@@ -119,15 +121,15 @@ async fn a_real_watch_list_is_framed_in_both_encodings_to_its_end_marker() -> Ou
     for (accept, encoding) in accepts {
         let body = get(&cluster, path, accept).await?;
         let mut events = Vec::new();
-        let mut builder = HeadBuilder::default();
+        let mut builder = ObjectMetaBuilder::default();
         let mut frames = WatchFrames::new(encoding, Limits::DEFAULT);
         for chunk in body.chunks(CHUNK) {
             frames.push(Bytes::copy_from_slice(chunk));
             while let Some(frame) = frames.next()? {
-                let head = read_head(encoding, frame.object, Annotations::Keep, &mut builder)?;
+                let head = read_object_meta(encoding, frame.object, Annotations::Keep, &mut builder)?;
                 let end = head.annotation("k8s.io/initial-events-end") == Some("true");
                 let name = if end { "the end".to_owned() } else { head.key().to_string() };
-                events.push((frame.kind, name, head.version().clone()));
+                events.push((frame.kind, name, head.resource_version().clone()));
             }
         }
         frames.finish()?;

@@ -111,7 +111,7 @@ async fn an_informer_of_a_removed_definition_ends_and_one_of_its_successor_begin
     factory.start();
     factory.synced(PATIENCE).await.unwrap();
     let names = |now: watchkeeper_cache::Snapshot| -> Vec<String> {
-        now.iter().map(|gadget| gadget.head.key().name().to_owned()).collect()
+        now.iter().map(|gadget| gadget.metadata.key().name().to_owned()).collect()
     };
     assert_eq!(names(second.store().snapshot()), ["two"]);
     assert_eq!(names(first.store().snapshot()), [""; 0]);

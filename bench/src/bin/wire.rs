@@ -31,7 +31,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use watchkeeper_bench::measure::{Operation, print_table};
 use watchkeeper_bench::pods::Pods;
-use watchkeeper_core::{Encoded, Encoding, HeadBuilder};
+use watchkeeper_core::{Encoded, Encoding, ObjectMetaBuilder};
 use watchkeeper_wire::protobuf::{self, Cut};
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{Annotations, Intake, Kind, Limits, ListSplitter, Paths, WatchFrames, decode, json};
@@ -220,8 +220,8 @@ fn operations(workload: &Workload) -> Vec<Operation<'_>> {
             each(items, |item| read(item).metadata.labels.len())
         }),
         Operation::new("json: head", size, || {
-            let mut builder = HeadBuilder::default();
-            let mut read = |item: &Bytes| json::read_head(item, Annotations::Skip, &mut builder);
+            let mut builder = ObjectMetaBuilder::default();
+            let mut read = |item: &Bytes| json::read_object_meta(item, Annotations::Skip, &mut builder);
             each(items, |item| read(item).expect("the pod is well formed").uid().len())
         })
         .against("json: serde_json, metadata only")
@@ -233,7 +233,7 @@ fn operations(workload: &Workload) -> Vec<Operation<'_>> {
         .against("json: split")
         .at_most(2.0),
         Operation::new("json: head and body", size, move || {
-            let mut builder = HeadBuilder::default();
+            let mut builder = ObjectMetaBuilder::default();
             let mut read = |item: &Bytes| json::read_object(item, &intake, &mut builder);
             each(items, |item| read(item).expect("the pod is well formed").encoded.body.len())
         })
@@ -268,8 +268,8 @@ fn protobuf_operations(workload: &Workload) -> Vec<Operation<'_>> {
         })
         .against("protobuf: copy the list"),
         Operation::new("protobuf: head", size, || {
-            let mut builder = HeadBuilder::default();
-            let mut read = |item: &Bytes| protobuf::read_head(item, Annotations::Skip, &mut builder);
+            let mut builder = ObjectMetaBuilder::default();
+            let mut read = |item: &Bytes| protobuf::read_object_meta(item, Annotations::Skip, &mut builder);
             each(items, |item| read(item).expect("the pod is well formed").uid().len())
         })
         .against("json: serde_json, metadata only")
@@ -283,7 +283,7 @@ fn protobuf_operations(workload: &Workload) -> Vec<Operation<'_>> {
         .against("protobuf: copy each pod to a box")
         .at_most(2.0),
         Operation::new("protobuf: head and body", size, move || {
-            let mut builder = HeadBuilder::default();
+            let mut builder = ObjectMetaBuilder::default();
             let mut read =
                 |item: &Bytes| protobuf::read_object(item, Annotations::Skip, &cut_and_head, &mut builder);
             each(items, |item| read(item).expect("the pod is well formed").encoded.body.len())

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt as _;
-use watchkeeper_core::{Encoding, HeadBuilder};
+use watchkeeper_core::{Encoding, ObjectMetaBuilder};
 use watchkeeper_wire::protobuf::{self, Cut};
 use watchkeeper_wire::{Intake, Kind, Limits, ListSplitter, json, schema};
 
@@ -126,7 +126,8 @@ pub async fn measure_list(endpoint: &Endpoint, form: ListForm) -> Outcome<ListSi
     let intake = Intake::default();
     let message = Kind::new("", "v1", "Pod").message().ok_or("pods have protobuf")?;
     let cut = Cut::compile(schema::builtin(), message, &intake.cut)?;
-    let (mut split, mut head, mut size) = (form.splitter(), HeadBuilder::default(), ListSize::default());
+    let (mut split, mut head, mut size) =
+        (form.splitter(), ObjectMetaBuilder::default(), ListSize::default());
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
         split.push(data);

@@ -92,7 +92,7 @@ async fn step(watcher: &mut Watcher) -> String {
                     "{} {}@{}",
                     EventKind::from(change.change_type),
                     stored.key().name(),
-                    stored.object().head.version()
+                    stored.object().metadata.resource_version()
                 )
             });
             changes.collect::<Vec<_>>().join(", ")

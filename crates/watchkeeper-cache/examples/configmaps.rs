@@ -38,7 +38,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
             Delta::Deleted { .. } => "DELETED",
             Delta::Resync(_) => "RESYNC",
         };
-        println!("{word} : {}", change.newest().head.key());
+        println!("{word} : {}", change.newest().metadata.key());
     });
     maps.start();
     tokio::signal::ctrl_c().await?;

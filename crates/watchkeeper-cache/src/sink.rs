@@ -1,6 +1,6 @@
 //! Sink: where the reflector puts what it hears.
 
-use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Bookmark, Object, ObjectKey, ObjectMeta, ResourceVersion};
 
 /// A copy of a collection, as the reflector keeps it: the [store](crate::store) or a test's.
 ///
@@ -32,7 +32,7 @@ pub trait Sink: Send {
     fn delete(&mut self, last: Object);
 
     /// An object is gone; its last state cannot be used, and this is the head of it.
-    fn delete_unseen(&mut self, last: &Head);
+    fn delete_unseen(&mut self, last: &ObjectMeta);
 
     /// Everything up to a version has been seen.
     fn bookmark(&mut self, bookmark: &Bookmark);

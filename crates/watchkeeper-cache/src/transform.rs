@@ -90,14 +90,18 @@ pub(crate) fn apply<T>(transforms: &mut [T], object: &mut Object) -> Result<(), 
 where
     T: FnMut(&mut Object) -> Result<(), BoxError>,
 {
-    let before = (object.head.key().clone(), object.head.uid().to_owned(), object.head.version().clone());
+    let before = (
+        object.metadata.key().clone(),
+        object.metadata.uid().to_owned(),
+        object.metadata.resource_version().clone(),
+    );
     for transform in transforms {
         match catch_unwind(AssertUnwindSafe(|| transform(object))) {
             Ok(outcome) => outcome?,
             Err(panic) => return Err(format!("a transform has panicked: {}", message(&*panic)).into()),
         }
     }
-    let after = (object.head.key(), object.head.uid(), object.head.version());
+    let after = (object.metadata.key(), object.metadata.uid(), object.metadata.resource_version());
     match (&before.0, &*before.1, &before.2) == after {
         true => Ok(()),
         false => Err("a transform has changed its key, uid or version".into()),

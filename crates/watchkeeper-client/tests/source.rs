@@ -56,7 +56,7 @@ async fn list_all(source: &RestSource, request: ListRequest) -> Result<(Vec<Obje
 }
 
 fn names(items: &[Object]) -> Vec<String> {
-    items.iter().map(|object| object.head.key().to_string()).collect()
+    items.iter().map(|object| object.metadata.key().to_string()).collect()
 }
 
 #[tokio::test]
@@ -98,21 +98,26 @@ async fn a_collection_is_watched_from_its_list_in_both_encodings() {
         let mut watch =
             source.watch(WatchRequest::new(WatchFrom::InitialEvents { not_older_than: None })).await.unwrap();
         let WatchEvent::Added(old) = watch.next().await.unwrap().unwrap() else { panic!() };
-        assert_eq!(old.head.key().name(), "old");
+        assert_eq!(old.metadata.key().name(), "old");
         let WatchEvent::Bookmark(bookmark) = watch.next().await.unwrap().unwrap() else { panic!() };
         assert!(bookmark.initial_events_end && !bookmark.version.is_empty());
 
         world.create("default", "new", "x").await;
         let WatchEvent::Added(new) = watch.next().await.unwrap().unwrap() else { panic!() };
-        assert_eq!(new.head.key().name(), "new");
+        assert_eq!(new.metadata.key().name(), "new");
         let delete = world.core.delete().namespace("default").resource("configmaps").name("new");
         delete.send().await.unwrap();
         let WatchEvent::Deleted(gone) = watch.next().await.unwrap().unwrap() else { panic!() };
-        assert!(gone.head.version().compare(new.head.version()).is_ok_and(std::cmp::Ordering::is_gt));
+        assert!(
+            gone.metadata
+                .resource_version()
+                .compare(new.metadata.resource_version())
+                .is_ok_and(std::cmp::Ordering::is_gt)
+        );
 
         // An expired version is reported as an error event, or when the watch is opened.
         world.server.compact().await.unwrap();
-        let after = WatchRequest::new(WatchFrom::After(old.head.version().clone()));
+        let after = WatchRequest::new(WatchFrom::After(old.metadata.resource_version().clone()));
         let outcome = match source.watch(after).await {
             Ok(mut watch) => watch.next().await.unwrap().map(|_| ()),
             Err(error) => Err(error),

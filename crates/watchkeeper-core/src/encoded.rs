@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Head;
+use crate::ObjectMeta;
 
 /// The encoding of an object's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ impl fmt::Debug for Encoded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
     /// Key, version, labels and other metadata that is available without decoding.
-    pub head: Head,
+    pub metadata: ObjectMeta,
     /// The bytes to decode.
     pub encoded: Encoded,
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! An object travels this line as an [`Object`]: the bytes that the server sent ([`Encoded`]) and its
-//! parsed metadata ([`Head`]). It is decoded into a Rust type only when a reader asks for one.
+//! parsed metadata ([`ObjectMeta`]). It is decoded into a Rust type only when a reader asks for one.
 //!
 //! | for | use |
 //! |---|---|
@@ -23,12 +23,12 @@ pub mod discovery;
 mod elapsed;
 mod encoded;
 mod excerpt;
-mod head;
 mod health;
 mod key;
 mod kind;
 mod list_watch;
 mod null;
+mod object_meta;
 mod quoted;
 mod report;
 mod selector;
@@ -42,7 +42,6 @@ mod watch_event;
 pub use backoff::{Backoff, Delays};
 pub use elapsed::elapsed;
 pub use encoded::{Encoded, Encoding, Object};
-pub use head::{Head, HeadBuilder, Owner};
 pub use health::{Check, Health, HealthAnswer};
 pub use key::{KeyError, ObjectKey};
 pub use kind::{
@@ -53,6 +52,7 @@ pub use list_watch::{
     ListWatch, MAX_EMPTY_PAGES, MAX_PAGES, Paging, Sources, Union, WatchError, WatchFrom, WatchOpening,
     WatchRequest, WatchStream,
 };
+pub use object_meta::{ObjectMeta, ObjectMetaBuilder, OwnerReference};
 pub use quoted::{Quoted, is_printable};
 pub use report::Report;
 pub use selector::{

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::excerpt::excerpt;
-use crate::{Head, Object, ResourceVersion};
+use crate::{Object, ObjectMeta, ResourceVersion};
 
 /// A change reported by the server, or a bookmark. `T` is the type of the objects.
 ///
@@ -30,7 +30,9 @@ impl WatchEvent {
     /// them before the bookmark that ends them.
     pub fn version(&self) -> &ResourceVersion {
         match self {
-            Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => object.head.version(),
+            Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => {
+                object.metadata.resource_version()
+            }
             Self::Bookmark(bookmark) => &bookmark.version,
         }
     }
@@ -63,10 +65,10 @@ impl Bookmark {
 }
 
 /// Reads a bookmark from the metadata of the BOOKMARK event's object, including annotations.
-impl From<&Head> for Bookmark {
-    fn from(head: &Head) -> Self {
+impl From<&ObjectMeta> for Bookmark {
+    fn from(head: &ObjectMeta) -> Self {
         Self {
-            version: head.version().clone(),
+            version: head.resource_version().clone(),
             initial_events_end: head.annotation(Self::INITIAL_EVENTS_END) == Some("true"),
         }
     }
@@ -132,7 +134,7 @@ impl FromStr for EventKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Encoded, HeadBuilder};
+    use crate::{Encoded, ObjectMetaBuilder};
 
     #[test]
     fn event_types_round_trip_through_text() {
@@ -152,19 +154,19 @@ mod tests {
     #[test]
     fn only_the_value_true_ends_the_initial_events() {
         for (value, ends) in [("true", true), ("false", false), ("True", false), ("", false)] {
-            let mut head = HeadBuilder::default();
+            let mut head = ObjectMetaBuilder::default();
             head.version("12").annotation(Bookmark::INITIAL_EVENTS_END, value);
             let expected = Bookmark { version: 12.into(), initial_events_end: ends };
             assert_eq!(Bookmark::from(&head.finish()), expected, "{value:?}");
         }
-        let plain = HeadBuilder::default().version("12").finish();
+        let plain = ObjectMetaBuilder::default().version("12").finish();
         assert!(!Bookmark::from(&plain).initial_events_end);
     }
 
     #[test]
     fn an_event_has_a_version_and_a_type() {
         let object = Object {
-            head: HeadBuilder::default().name("a").version("7").finish(),
+            metadata: ObjectMetaBuilder::default().name("a").version("7").finish(),
             encoded: Encoded::json(*b"{}"),
         };
         let bookmark = Bookmark { version: 9.into(), initial_events_end: false };

@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Delta::Deleted { .. } => "DELETED",
             Delta::Resync(_) => "RESYNC",
         };
-        println!("{word} : {}", change.newest().head.key());
+        println!("{word} : {}", change.newest().metadata.key());
     });
     values.start();
     tokio::signal::ctrl_c().await?;

@@ -221,7 +221,7 @@ mod tests {
             for encoding in [Encoding::Json, Encoding::Protobuf] {
                 let text = format!("{change_type:?} in {encoding}");
                 let encode = |stored: &Stored| {
-                    assert_eq!(stored.object().head.version(), &9.into());
+                    assert_eq!(stored.object().metadata.resource_version(), &9.into());
                     Ok::<_, Infallible>(Bytes::from(text.clone()))
                 };
                 assert_eq!(event.encoded(change_type, encoding, encode), Ok(Some(Bytes::from(text.clone()))));

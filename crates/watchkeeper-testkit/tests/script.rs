@@ -23,7 +23,10 @@ async fn a_list_says_its_items_and_its_end_in_its_time() {
     let parts: Vec<_> = script.list(ListRequest::default()).map(Result::unwrap).collect().await;
     assert_eq!(begun.elapsed(), Duration::from_secs(3));
     let [ListPart::Item(item), ListPart::End(end)] = &parts[..] else { panic!("{parts:?}") };
-    assert_eq!((item.head.key().to_string(), item.head.version()), ("default/a".to_owned(), &7.into()));
+    assert_eq!(
+        (item.metadata.key().to_string(), item.metadata.resource_version()),
+        ("default/a".to_owned(), &7.into())
+    );
     assert_eq!(
         (end.version.clone(), end.continue_token.as_deref(), end.remaining),
         (10.into(), Some("p2"), Some(4))

@@ -1,7 +1,7 @@
 //! Dispatch over the encoding of a response.
 
 use bytes::Bytes;
-use watchkeeper_core::{Encoding, Head, HeadBuilder, ListEnd};
+use watchkeeper_core::{Encoding, ListEnd, ObjectMeta, ObjectMetaBuilder};
 
 use crate::{Annotations, Frame, Limits, Malformed, json, protobuf};
 
@@ -120,15 +120,15 @@ impl WatchFrames {
 /// Parses the metadata of an object in either encoding.
 ///
 /// # Errors
-/// As [`json::read_head`] and [`protobuf::read_head`].
-pub fn read_head(
+/// As [`json::read_object_meta`] and [`protobuf::read_object_meta`].
+pub fn read_object_meta(
     encoding: Encoding,
     object: &[u8],
     annotations: Annotations,
-    head: &mut HeadBuilder,
-) -> Result<Head, Malformed> {
+    head: &mut ObjectMetaBuilder,
+) -> Result<ObjectMeta, Malformed> {
     match encoding {
-        Encoding::Json => json::read_head(object, annotations, head),
-        Encoding::Protobuf => protobuf::read_head(object, annotations, head),
+        Encoding::Json => json::read_object_meta(object, annotations, head),
+        Encoding::Protobuf => protobuf::read_object_meta(object, annotations, head),
     }
 }

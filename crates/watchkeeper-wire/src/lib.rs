@@ -27,7 +27,7 @@ pub mod yaml;
 
 pub use annotations::Annotations;
 pub use decode::{DecodeError, decode, decode_bytes};
-pub use either::{ListSplitter, WatchFrames, read_head};
+pub use either::{ListSplitter, WatchFrames, read_object_meta};
 pub use field::read_field;
 pub use frame::Frame;
 pub use intake::Intake;

@@ -6,8 +6,8 @@ mod documents;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
-use watchkeeper_core::{Encoding, HeadBuilder};
-use watchkeeper_wire::json::{cut, read_head, read_object};
+use watchkeeper_core::{Encoding, ObjectMetaBuilder};
+use watchkeeper_wire::json::{cut, read_object, read_object_meta};
 use watchkeeper_wire::{Annotations, FieldPath, Intake, Limits, Node, Paths, Problem};
 
 fn paths(texts: &[&str]) -> Paths {
@@ -49,7 +49,7 @@ fn all_but_some_fields_can_be_pruned() {
     let keeping = |texts: &[&str]| {
         let paths = texts.iter().map(|text| text.parse::<FieldPath>().unwrap());
         let intake = Intake::keeping(paths);
-        let read = read_object(object.as_bytes(), &intake, &mut HeadBuilder::default()).unwrap();
+        let read = read_object(object.as_bytes(), &intake, &mut ObjectMetaBuilder::default()).unwrap();
         assert_eq!(read.encoded.body, cut(object.as_bytes(), &intake.cut).unwrap());
         String::from_utf8(read.encoded.body.into()).unwrap()
     };
@@ -91,7 +91,7 @@ fn an_object_truncated_at_any_byte_is_rejected() {
         let error = cut(bytes, &paths).unwrap_err();
         assert_eq!((error.offset, error.problem), (end as u64, Problem::Truncated));
         let intake = Intake { cut: paths.clone(), ..Intake::default() };
-        let error = read_object(bytes, &intake, &mut HeadBuilder::default()).unwrap_err();
+        let error = read_object(bytes, &intake, &mut ObjectMetaBuilder::default()).unwrap_err();
         assert_eq!((error.offset, error.problem), (end as u64, Problem::Truncated));
     }
 }
@@ -110,13 +110,13 @@ fn an_object_is_stored_without_type_and_pruned_fields() {
     let item = r#"{"metadata":{"name":"a","managedFields":[{}],"uid":"u"},"spec":{"x":1}}"#;
     let event = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"managedFields":[],"name":"a","uid":"u"},"spec":{"x":1}}"#;
     let turned = r#"{"metadata":{"name":"a","uid":"u","managedFields":null},"spec":{"x":1},"apiVersion":"v1","kind":"Pod"}"#;
-    let mut builder = HeadBuilder::default();
+    let mut builder = ObjectMetaBuilder::default();
     let objects = [item, event, turned]
         .map(|text| read_object(text.as_bytes(), &Intake::default(), &mut builder).unwrap());
     for object in &objects {
         assert_eq!(object.encoded.encoding, Encoding::Json);
         assert_eq!(&*object.encoded.body, br#"{"metadata":{"name":"a","uid":"u"},"spec":{"x":1}}"#);
-        assert_eq!((object.head.key().name(), object.head.uid()), ("a", "u"));
+        assert_eq!((object.metadata.key().name(), object.metadata.uid()), ("a", "u"));
     }
 }
 
@@ -128,13 +128,13 @@ fn metadata_is_parsed_before_pruning() {
         cut: paths(&["metadata.labels.x", "metadata.annotations", "spec"]),
         ..Intake::default()
     };
-    let object = read_object(text, &intake, &mut HeadBuilder::default()).unwrap();
+    let object = read_object(text, &intake, &mut ObjectMetaBuilder::default()).unwrap();
     assert_eq!(&*object.encoded.body, br#"{"metadata":{"name":"a","labels":{"y":"2"}}}"#);
-    assert_eq!((object.head.label("x"), object.head.annotation("n")), (Some("1"), Some("3")));
+    assert_eq!((object.metadata.label("x"), object.metadata.annotation("n")), (Some("1"), Some("3")));
 
     let all = Intake { cut: paths(&["metadata", "spec"]), ..Intake::default() };
-    let object = read_object(text, &all, &mut HeadBuilder::default()).unwrap();
-    assert_eq!((&*object.encoded.body, object.head.key().name()), (b"{}".as_slice(), "a"));
+    let object = read_object(text, &all, &mut ObjectMetaBuilder::default()).unwrap();
+    assert_eq!((&*object.encoded.body, object.metadata.key().name()), (b"{}".as_slice(), "a"));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn objects_beyond_the_limits_are_rejected() {
     let text = br#"{"metadata":{"name":"a"},"spec":[[]]}"#;
     let problem = |limits| {
         let intake = Intake { limits, ..Intake::default() };
-        read_object(text, &intake, &mut HeadBuilder::default()).map(drop).map_err(|error| error.problem)
+        read_object(text, &intake, &mut ObjectMetaBuilder::default()).map(drop).map_err(|error| error.problem)
     };
     let limits = Limits { object_bytes: text.len(), depth: 3, ..Limits::DEFAULT };
     assert_eq!(problem(limits), Ok(()));
@@ -214,9 +214,9 @@ proptest! {
         let mut intake = Intake { cut: paths, annotations: Annotations::Keep, ..Intake::default() };
         intake.cut.add(&"metadata.a.b".parse().unwrap());
 
-        let mut builder = HeadBuilder::default();
+        let mut builder = ObjectMetaBuilder::default();
         let object = read_object(text.as_bytes(), &intake, &mut builder).unwrap();
-        prop_assert_eq!(Ok(object.head), read_head(text.as_bytes(), Annotations::Keep, &mut builder));
+        prop_assert_eq!(Ok(object.metadata), read_object_meta(text.as_bytes(), Annotations::Keep, &mut builder));
         prop_assert_eq!(Ok(object.encoded.body), cut(text.as_bytes(), &without_type));
     }
 }

@@ -90,6 +90,6 @@ pub trait Incarnation {
 
 impl Incarnation for Arc<Object> {
     fn is_same_as(&self, other: &Self) -> bool {
-        self.head.uid() == other.head.uid()
+        self.metadata.uid() == other.metadata.uid()
     }
 }

@@ -13,7 +13,7 @@ use crate::delta::Delta;
 /// use watchkeeper_cache::handler::Filter;
 ///
 /// let shop = Filter::namespace("shop").and(Filter::labels("app=web".parse()?));
-/// let labelled = Filter::of(|object| object.head.labels().len() > 0);
+/// let labelled = Filter::of(|object| object.metadata.labels().len() > 0);
 /// # Ok::<(), watchkeeper_core::SelectorError>(())
 /// ```
 #[derive(Clone, Default)]
@@ -32,12 +32,12 @@ impl Filter {
     /// Those of a namespace.
     pub fn namespace(namespace: &str) -> Self {
         let namespace = namespace.to_owned();
-        Self::of(move |object| object.head.key().namespace() == Some(&namespace))
+        Self::of(move |object| object.metadata.key().namespace() == Some(&namespace))
     }
 
     /// Those with such labels.
     pub fn labels(selector: LabelSelector) -> Self {
-        Self::of(move |object| selector.matches(|key| object.head.label(key)))
+        Self::of(move |object| selector.matches(|key| object.metadata.label(key)))
     }
 
     /// Those that pass both.

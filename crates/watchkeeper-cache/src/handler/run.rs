@@ -70,7 +70,7 @@ impl Handler {
         let caught_up = subscription.caught_up();
         let task = tokio::spawn(async move {
             while let Some(change) = subscription.next().await {
-                let key = change.newest().head.key().clone();
+                let key = change.newest().metadata.key().clone();
                 let called = async { handle(change).await };
                 if let Err(panic) = AssertUnwindSafe(called).catch_unwind().await {
                     subscription.has_panicked();

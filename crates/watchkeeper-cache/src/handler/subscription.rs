@@ -98,7 +98,7 @@ impl Subscriber for Queue {
     fn hear(&self, deltas: &[Delta<Arc<Object>>]) {
         let mut seen = deltas.iter().filter_map(|delta| self.filter.seen(delta)).peekable();
         if seen.peek().is_some() {
-            self.deltas.push_all(seen.map(|delta| (delta.newest().head.key().clone(), delta)));
+            self.deltas.push_all(seen.map(|delta| (delta.newest().metadata.key().clone(), delta)));
             self.wake();
         }
     }

@@ -111,7 +111,7 @@ mod tests {
     use crate::sink::Sink as _;
     use crate::store::Store;
     use serde::Deserialize;
-    use watchkeeper_core::{Encoded, HeadBuilder};
+    use watchkeeper_core::{Encoded, ObjectMetaBuilder};
     use watchkeeper_wire::Kind;
 
     #[derive(Debug, Deserialize)]
@@ -120,9 +120,9 @@ mod tests {
     }
 
     fn object(name: &str, version: u64, body: &str) -> Object {
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         head.namespace("x").name(name).version(&version.to_string());
-        Object { head: head.finish(), encoded: Encoded::json(body.as_bytes()) }
+        Object { metadata: head.finish(), encoded: Encoded::json(body.as_bytes()) }
     }
 
     #[tokio::test]
@@ -157,7 +157,10 @@ mod tests {
         assert_eq!((old.size, new.size), (1, 2));
         writer.put(object("b", 3, r#"{"size":"large"}"#));
         let Some(Notification::Undecodable { key, delta, .. }) = changes.next().await else { panic!("bad") };
-        assert_eq!((key.to_string().as_str(), delta.newest().head.version()), ("x/b", &3.into()));
+        assert_eq!(
+            (key.to_string().as_str(), delta.newest().metadata.resource_version()),
+            ("x/b", &3.into())
+        );
         writer.delete(object("a", 4, r#"{"size":3}"#));
         assert!(matches!(changes.next().await, Some(Notification::Deleted { last }) if last.size == 3));
         writer.begin();

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch as channel};
-use watchkeeper_core::{BoxError, Head, ListWatch, Object, ResourceVersion, Status, WatchStream};
+use watchkeeper_core::{BoxError, ListWatch, Object, ObjectMeta, ResourceVersion, Status, WatchStream};
 
 pub use backoff::Backoff;
 use backoff::Delays;
@@ -334,11 +334,11 @@ impl<S: Sink> Reflector<S> {
     }
 
     /// What transforms make of an object; its head if they fail, which the observer has then heard of.
-    fn transformed(&mut self, mut object: Object) -> Result<Object, Box<Head>> {
+    fn transformed(&mut self, mut object: Object) -> Result<Object, Box<ObjectMeta>> {
         if self.transforms.is_empty() {
             return Ok(object);
         }
-        let before = object.head.clone();
+        let before = object.metadata.clone();
         match transform::apply(&mut self.transforms, &mut object) {
             Ok(()) => Ok(object),
             Err(why) => {

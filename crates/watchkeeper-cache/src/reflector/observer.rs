@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use watchkeeper_core::{BoxError, Head, ListError, Object, ResourceVersion, Status, WatchError};
+use watchkeeper_core::{BoxError, ListError, Object, ObjectMeta, ResourceVersion, Status, WatchError};
 
 use super::Relist;
 
@@ -28,14 +28,14 @@ pub trait Observer: Send {
 
     /// An object was not accepted, and is left out. By default it is logged as an error.
     fn skipped(&mut self, reflector: &str, object: &Object, why: &BoxError) {
-        let (key, version) = (object.head.key(), object.head.version());
+        let (key, version) = (object.metadata.key(), object.metadata.resource_version());
         tracing::error!(reflector, %key, %version, error = %why, "an object is not accepted");
     }
 
     /// An object cannot be [transformed](super::Reflector::transform): what the copy has of it stays, unless it
     /// is gone. By default it is logged as an error.
-    fn transform_failed(&mut self, reflector: &str, object: &Head, why: &BoxError) {
-        let (key, version) = (object.key(), object.version());
+    fn transform_failed(&mut self, reflector: &str, object: &ObjectMeta, why: &BoxError) {
+        let (key, version) = (object.key(), object.resource_version());
         tracing::error!(reflector, %key, %version, error = %why, "an object cannot be transformed");
     }
 

@@ -25,11 +25,11 @@ pub struct Page {
 /// # async fn main() {
 /// use futures_util::{StreamExt as _, stream};
 /// use watchkeeper_cache::source::{Page, from_closures};
-/// use watchkeeper_core::{Encoded, HeadBuilder, ListEnd, ListRequest, ListWatch as _, Object, WatchEvent};
+/// use watchkeeper_core::{Encoded, ObjectMetaBuilder, ListEnd, ListRequest, ListWatch as _, Object, WatchEvent};
 ///
 /// fn file(name: &str, version: &str) -> Object {
-///     let head = HeadBuilder::default().name(name).version(version).finish();
-///     Object { head, encoded: Encoded::json(*b"{}") }
+///     let head = ObjectMetaBuilder::default().name(name).version(version).finish();
+///     Object { metadata: head, encoded: Encoded::json(*b"{}") }
 /// }
 ///
 /// let files = from_closures(

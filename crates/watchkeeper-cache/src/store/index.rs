@@ -52,7 +52,7 @@ impl ByField {
 impl IndexBy<Object> for ByField {
     fn values(&self, object: &Object, found: &mut dyn FnMut(&str)) {
         if let Err(error) = read_field(&object.encoded, &self.kind, &self.path, found) {
-            tracing::debug!(key = %object.head.key(), path = %self.path, %error, "an object cannot be indexed");
+            tracing::debug!(key = %object.metadata.key(), path = %self.path, %error, "an object cannot be indexed");
         }
     }
 }
@@ -78,7 +78,7 @@ impl<K: DeserializeOwned, F: Fn(&K) -> Vec<String> + Send + Sync> IndexBy<Object
         match decode::<K>(&object.encoded, &self.kind) {
             Ok(view) => (self.values)(&view).iter().for_each(|value| found(value)),
             Err(error) => {
-                tracing::debug!(key = %object.head.key(), %error, "an object cannot be indexed");
+                tracing::debug!(key = %object.metadata.key(), %error, "an object cannot be indexed");
             }
         }
     }

@@ -37,5 +37,5 @@ impl Sizes {
 
 /// A head, and the counts of the `Arc` that it lives in with its body.
 fn head_bytes(object: &Object) -> usize {
-    size_of::<Object>() + 2 * size_of::<usize>() + object.head.heap_bytes()
+    size_of::<Object>() + 2 * size_of::<usize>() + object.metadata.heap_bytes()
 }

@@ -25,11 +25,11 @@ fn heard(subscription: &mut Subscription) -> Vec<String> {
 }
 
 fn show(delta: &Delta<Arc<Object>>) -> String {
-    let at = |object: &Object| format!("{}@{}", object.head.key(), object.head.version());
+    let at = |object: &Object| format!("{}@{}", object.metadata.key(), object.metadata.resource_version());
     match delta {
         Delta::Added { new, initial: true } => format!("initial {}", at(new)),
         Delta::Added { new, .. } => format!("added {}", at(new)),
-        Delta::Updated { old, new } => format!("updated {} to {}", at(old), new.head.version()),
+        Delta::Updated { old, new } => format!("updated {} to {}", at(old), new.metadata.resource_version()),
         Delta::Deleted { last: Some(last), .. } => format!("deleted {}", at(last)),
         Delta::Deleted { old, .. } => format!("missed {}", at(old)),
         Delta::Resync(object) => format!("resync {}", at(object)),
@@ -119,9 +119,10 @@ async fn the_store_is_never_behind_what_is_heard() {
     let reader = tokio::spawn(async move {
         let mut count = 0;
         while let Some(delta) = subscription.next().await {
-            let told = delta.newest().head.version().as_u64().unwrap();
+            let told = delta.newest().metadata.resource_version().as_u64().unwrap();
             let now = store.snapshot();
-            let found = now.get(delta.newest().head.key()).unwrap().head.version().as_u64().unwrap();
+            let found =
+                now.get(delta.newest().metadata.key()).unwrap().metadata.resource_version().as_u64().unwrap();
             assert!(found >= told);
             count += 1;
         }
@@ -232,7 +233,7 @@ async fn a_handler_that_panics_is_reported_and_goes_on_alone() {
             move |delta: Delta<Arc<Object>>| {
                 let seen = seen.clone();
                 async move {
-                    assert_ne!(delta.newest().head.key().name(), "bad", "of all things");
+                    assert_ne!(delta.newest().metadata.key().name(), "bad", "of all things");
                     seen.lock().push(show(&delta));
                 }
             }
@@ -416,13 +417,16 @@ async fn whoever_comes_and_goes_each_hears_everything_once_and_in_order() {
                         let Some(delta) = subscription.next().await else {
                             let now = store.snapshot();
                             let kept = |object: &Arc<Object>| {
-                                (object.head.key().to_string(), object.head.version().as_u64().unwrap())
+                                (
+                                    object.metadata.key().to_string(),
+                                    object.metadata.resource_version().as_u64().unwrap(),
+                                )
                             };
                             assert_eq!(known, now.iter().map(kept).collect());
                             return;
                         };
-                        let (key, newest) = (delta.newest().head.key().to_string(), delta.newest());
-                        let version = newest.head.version().as_u64().unwrap();
+                        let (key, newest) = (delta.newest().metadata.key().to_string(), delta.newest());
+                        let version = newest.metadata.resource_version().as_u64().unwrap();
                         let heard_before = newest_heard.insert(key.clone(), version);
                         let before = match &delta {
                             Delta::Deleted { .. } => known.remove(&key),
@@ -432,11 +436,15 @@ async fn whoever_comes_and_goes_each_hears_everything_once_and_in_order() {
                             Delta::Added { .. } => None,
                             Delta::Deleted { old, .. } if before.is_none() => {
                                 // It was added and deleted before this reader looked.
-                                assert!(old.head.version().as_u64() > heard_before, "{}", show(&delta));
+                                assert!(
+                                    old.metadata.resource_version().as_u64() > heard_before,
+                                    "{}",
+                                    show(&delta)
+                                );
                                 None
                             }
                             Delta::Updated { old, .. } | Delta::Deleted { old, .. } => {
-                                Some(old.head.version().as_u64().unwrap())
+                                Some(old.metadata.resource_version().as_u64().unwrap())
                             }
                             Delta::Resync(_) => panic!("nobody asked for it"),
                         };

@@ -6,7 +6,7 @@ use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_cache::{Informer, InformerFactory, transform};
 use watchkeeper_client::resource::ApplyOptions;
 use watchkeeper_client::rest::Content;
-use watchkeeper_core::{Encoded, Encoding, HeadBuilder, ListEnd, ListWatch, Object};
+use watchkeeper_core::{Encoded, Encoding, ListEnd, ListWatch, Object, ObjectMetaBuilder};
 use watchkeeper_wire::{FieldPath, Intake, Kind, Paths};
 
 use crate::{PATIENCE, World, config_maps, kept};
@@ -40,7 +40,7 @@ async fn taken_in(world: &World, maps: &Informer, last: &str) -> Vec<(Encoding, 
         let metadata = &value["metadata"];
         value["metadata"] =
             json!([metadata["name"], metadata["labels"], metadata.get("managedFields").is_some()]);
-        assert_eq!(map.head.label("app"), Some("web"));
+        assert_eq!(map.metadata.label("app"), Some("web"));
         (map.encoded.encoding, value)
     })
     .collect()
@@ -114,10 +114,11 @@ async fn a_source_without_an_intake_is_cut_by_a_transform() {
 fn one_widget() -> impl ListWatch + 'static {
     from_closures(
         |_| async {
-            let head = HeadBuilder::default().name("w").version("7").uid("u").label("app", "web").finish();
+            let head =
+                ObjectMetaBuilder::default().name("w").version("7").uid("u").label("app", "web").finish();
             let body = br#"{"metadata":{"name":"w"},"spec":{"size":3,"colour":"red"}}"#;
             let end = ListEnd::new(7.into());
-            Ok(Page { items: vec![Object { head, encoded: Encoded::json(*body) }], end })
+            Ok(Page { items: vec![Object { metadata: head, encoded: Encoded::json(*body) }], end })
         },
         |_| async { Ok(stream::pending().boxed()) },
     )

@@ -36,7 +36,7 @@ async fn a_stopped_informer_can_be_read_and_subscribed_to_and_never_starts_again
     maps.start();
     assert!(maps.is_started() && maps.is_synced());
     let mut late = maps.subscribe(SubscriptionOptions::default());
-    assert_eq!(late.next().await.unwrap().newest().head.key().name(), "a");
+    assert_eq!(late.next().await.unwrap().newest().metadata.key().name(), "a");
     assert_eq!(late.next().await, None);
     assert_eq!((script.requests().len(), script.open()), (2, 0));
 
@@ -105,7 +105,7 @@ async fn over_the_wire_one_watch_brings_the_state_and_the_changes_as_the_selecto
     let version = last.resource_version().into();
     tokio::time::timeout(PATIENCE, web.store().wait_for(&version)).await.unwrap();
     let now = web.store().snapshot();
-    assert_eq!(now.iter().map(|map| map.head.key().name()).collect::<Vec<_>>(), ["a", "d"]);
+    assert_eq!(now.iter().map(|map| map.metadata.key().name()).collect::<Vec<_>>(), ["a", "d"]);
     assert_eq!(lists.hits(), 0, "nothing was listed");
     factory.stop().await;
     world.cluster.stop().await;

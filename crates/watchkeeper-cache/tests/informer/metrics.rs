@@ -22,7 +22,7 @@ fn measured(script: &Script) -> (Registry, Informer) {
     let metrics = InformerMetrics::new(&registry).unwrap();
     let kind = Kind::new("", "v1", "ConfigMap");
     let informer = Informer::configured(kind, script.clone(), |reflector| {
-        reflector.name("w").seed(1).transform(|object| match object.head.key().name() {
+        reflector.name("w").seed(1).transform(|object| match object.metadata.key().name() {
             "bad" => Err("it is bad".into()),
             _ => Ok(()),
         })
@@ -106,7 +106,7 @@ async fn a_handler_shows_what_waits_for_it_for_how_long_and_what_it_has_lost() {
     let mut slow = informer.subscribe(named("slow"));
     let mut quick = Handler::start_reporting(
         informer.subscribe(named("quick")),
-        |change| async move { assert_ne!(change.newest().head.key().name(), "b", "of all things") },
+        |change| async move { assert_ne!(change.newest().metadata.key().name(), "b", "of all things") },
         |_| (),
     );
     let mut every = informer.every_event(Filter::default(), 2);

@@ -77,7 +77,7 @@ impl World {
         let parts: Vec<_> = self.in_process().list(ListRequest::default()).collect().await;
         let entry = |part| match part {
             Ok(ListPart::Item(object)) => {
-                Some((object.head.key().to_string(), object.head.version().clone()))
+                Some((object.metadata.key().to_string(), object.metadata.resource_version().clone()))
             }
             _ => None,
         };

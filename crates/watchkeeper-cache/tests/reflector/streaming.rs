@@ -185,7 +185,7 @@ async fn where_the_watch_after_the_initial_events_has_expired_that_is_reported()
 async fn what_is_not_accepted_is_not_part_of_the_copy() {
     let script = Script::new().then(initial().stalls());
     let story = story_of(&script, |it| {
-        it.accept(|object| match object.head.key().name() {
+        it.accept(|object| match object.metadata.key().name() {
             "b" => Err("not a".into()),
             _ => Ok(()),
         })

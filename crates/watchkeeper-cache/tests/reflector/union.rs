@@ -167,7 +167,7 @@ async fn an_event_that_cannot_be_transformed_does_not_say_how_far_the_whole_has_
         .then(Watch::new().modified(object("a/x", 30)).deleted(object("a/x", 31)).stalls());
     let b = Script::new().without_initial_events().then(List::at(10)).then(Watch::new().stalls());
     let maps = Informer::configured(Kind::new("", "v1", "ConfigMap"), union(&a, &b), |reflector| {
-        reflector.transform(|object| match object.head.version().as_u64() {
+        reflector.transform(|object| match object.metadata.resource_version().as_u64() {
             Some(30..) => Err("it is bad".into()),
             _ => Ok(()),
         })

@@ -85,7 +85,7 @@ async fn what_is_not_accepted_is_skipped_and_its_version_with_it() {
         .then(Watch::new().modified(object("a", 12)).added(object("odd-2", 13)).deleted(object("odd-3", 14)))
         .then(Watch::new().added(object("odd-4", 15))); // brings nothing that counts
     let even = |reflector: Reflector<Recorder>| {
-        reflector.accept(|object| match object.head.key().name().starts_with("odd") {
+        reflector.accept(|object| match object.metadata.key().name().starts_with("odd") {
             true => Err("odd".into()),
             false => Ok(()),
         })

@@ -91,7 +91,7 @@ impl WriteEvent for EventPrinter {
     }
 
     fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
-        let key = object.head.key();
+        let key = object.metadata.key();
         let value = match self.layout {
             Layout::Objects { .. } => self.decode_object(object)?,
             _ => Value::Null,

@@ -12,8 +12,8 @@ use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_client::rest::{Request, RequestError};
 use watchkeeper_client::transport::Body;
 use watchkeeper_core::{
-    Bookmark, BoxError, Encoded, Encoding, EventKind, HeadBuilder, ListEnd, ListError, ListRequest,
-    ListWatch, Object, Status, WatchError, WatchEvent, WatchStream,
+    Bookmark, BoxError, Encoded, Encoding, EventKind, ListEnd, ListError, ListRequest, ListWatch, Object,
+    ObjectMetaBuilder, Status, WatchError, WatchEvent, WatchStream,
 };
 use watchkeeper_wire::{Annotations, Limits, WatchFrames, json};
 
@@ -116,9 +116,9 @@ fn objects(answer: &Value, columns: &Columns) -> Result<Vec<Object>, BoxError> {
 }
 
 fn object(of: &Value, body: &Value) -> Result<Object, BoxError> {
-    let mut head = HeadBuilder::default();
-    let head = json::read_head(of.to_string().as_bytes(), Annotations::Skip, &mut head)?;
-    Ok(Object { head, encoded: Encoded::json(body.to_string().into_bytes()) })
+    let mut head = ObjectMetaBuilder::default();
+    let head = json::read_object_meta(of.to_string().as_bytes(), Annotations::Skip, &mut head)?;
+    Ok(Object { metadata: head, encoded: Encoded::json(body.to_string().into_bytes()) })
 }
 
 /// Prints an object made by [`source`].

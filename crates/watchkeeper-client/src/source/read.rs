@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, HeadBuilder, Object, Status};
+use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, Object, ObjectMetaBuilder, Status};
 use watchkeeper_wire::protobuf::{self, Cut};
-use watchkeeper_wire::{Annotations, Intake, Kind, Limits, decode, json, read_head, schema};
+use watchkeeper_wire::{Annotations, Intake, Kind, Limits, decode, json, read_object_meta, schema};
 
 use crate::rest::MediaType;
 
@@ -29,14 +29,14 @@ pub(crate) trait Read {
 pub(super) struct Reading {
     kind: Kind,
     intake: Arc<Intake>,
-    head: HeadBuilder,
+    head: ObjectMetaBuilder,
     /// For protobuf: the removed fields, by number.
     cut: Cut,
 }
 
 impl Reading {
     pub(super) fn new(kind: Kind, intake: Arc<Intake>) -> Self {
-        Self { kind, intake, head: HeadBuilder::default(), cut: Cut::default() }
+        Self { kind, intake, head: ObjectMetaBuilder::default(), cut: Cut::default() }
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn encoding_of(headers: &HeaderMap) -> Result<Encoding, BoxError> {
 
 /// Decodes the object of a BOOKMARK event.
 pub(super) fn bookmark(encoding: Encoding, bytes: &[u8]) -> Result<Bookmark, BoxError> {
-    let head = read_head(encoding, bytes, Annotations::Keep, &mut HeadBuilder::default())?;
+    let head = read_object_meta(encoding, bytes, Annotations::Keep, &mut ObjectMetaBuilder::default())?;
     Ok(Bookmark::from(&head))
 }
 

@@ -52,7 +52,7 @@ pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErr
 /// ```
 /// use futures_util::{FutureExt, StreamExt, future, stream};
 /// use watchkeeper_core::{
-///     Encoded, HeadBuilder, ListAt, ListEnd, ListPart, ListRequest, ListStream, ListWatch, Object,
+///     Encoded, ObjectMetaBuilder, ListAt, ListEnd, ListPart, ListRequest, ListStream, ListWatch, Object,
 ///     WatchOpening, WatchRequest,
 /// };
 ///
@@ -60,7 +60,7 @@ pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErr
 ///
 /// impl ListWatch for Still {
 ///     fn list(&self, _: ListRequest) -> ListStream {
-///         let end = ListEnd::new(self.0.head.version().clone());
+///         let end = ListEnd::new(self.0.metadata.resource_version().clone());
 ///         Box::pin(stream::iter([Ok(ListPart::Item(self.0.clone())), Ok(ListPart::End(end))]))
 ///     }
 ///
@@ -69,8 +69,8 @@ pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErr
 ///     }
 /// }
 ///
-/// let head = HeadBuilder::default().name("motd").version("7").finish();
-/// let source: Box<dyn ListWatch> = Box::new(Still(Object { head, encoded: Encoded::json(*b"{}") }));
+/// let head = ObjectMetaBuilder::default().name("motd").version("7").finish();
+/// let source: Box<dyn ListWatch> = Box::new(Still(Object { metadata: head, encoded: Encoded::json(*b"{}") }));
 ///
 /// let list = source.list(ListRequest { at: ListAt::Any, limit: None });
 /// let parts: Vec<_> = list.map(Result::unwrap).collect().now_or_never().unwrap();

@@ -1,7 +1,7 @@
 //! Values: what of an object is in the value of a key.
 
 use serde::Deserialize;
-use watchkeeper_core::{BoxError, Encoded, HeadBuilder};
+use watchkeeper_core::{BoxError, Encoded, ObjectMetaBuilder};
 
 use crate::KeyValue;
 
@@ -10,11 +10,11 @@ use crate::KeyValue;
 /// A closure will do. This one keeps lines of text as JSON, and gives them a label to be selected by:
 ///
 /// ```
-/// use watchkeeper_core::{BoxError, Encoded, HeadBuilder};
+/// use watchkeeper_core::{BoxError, Encoded, ObjectMetaBuilder};
 /// use watchkeeper_etcd::{Etcd, EtcdSource, KeyValue};
 ///
 /// # let etcd = Etcd::builder(["http://127.0.0.1:2379"]).build()?;
-/// let notes = EtcdSource::new(etcd, "/notes/").values(|kv: &KeyValue, head: &mut HeadBuilder| {
+/// let notes = EtcdSource::new(etcd, "/notes/").values(|kv: &KeyValue, head: &mut ObjectMetaBuilder| {
 ///     let text = std::str::from_utf8(&kv.value)?;
 ///     head.label("long", if text.len() > 80 { "yes" } else { "no" });
 ///     Ok::<_, BoxError>(Encoded::json(serde_json::json!({ "text": text }).to_string().into_bytes()))
@@ -27,14 +27,14 @@ pub trait Values: Send + Sync {
     ///
     /// # Errors
     /// Where the value is no object: it is left out, and [reported](crate::EtcdSource::on_skipped).
-    fn read(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError>;
+    fn read(&self, kv: &KeyValue, head: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError>;
 }
 
 impl<F> Values for F
 where
-    F: Fn(&KeyValue, &mut HeadBuilder) -> Result<Encoded, BoxError> + Send + Sync,
+    F: Fn(&KeyValue, &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> + Send + Sync,
 {
-    fn read(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError> {
+    fn read(&self, kv: &KeyValue, head: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
         self(kv, head)
     }
 }
@@ -51,7 +51,7 @@ struct Body {
 }
 
 impl Values for Json {
-    fn read(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError> {
+    fn read(&self, kv: &KeyValue, head: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
         if !kv.value.trim_ascii_start().starts_with(b"{") {
             return Err("it is not a JSON object".into());
         }
@@ -71,7 +71,7 @@ impl Values for Json {
 pub struct Protobuf;
 
 impl Values for Protobuf {
-    fn read(&self, kv: &KeyValue, _: &mut HeadBuilder) -> Result<Encoded, BoxError> {
+    fn read(&self, kv: &KeyValue, _: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
         Ok(Encoded::protobuf(&*kv.value))
     }
 }
@@ -82,7 +82,7 @@ mod tests {
 
     fn read(value: &'static str) -> Result<(Encoded, Vec<(String, String)>), BoxError> {
         let kv = KeyValue { value: value.into(), ..KeyValue::default() };
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         let encoded = Json.read(&kv, &mut head)?;
         let head = head.finish();
         Ok((encoded, head.labels().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))

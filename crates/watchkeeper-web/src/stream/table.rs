@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use watchkeeper_client::Client;
-use watchkeeper_core::{GroupVersion, GroupVersionResource, Head, Object};
+use watchkeeper_core::{GroupVersion, GroupVersionResource, Object, ObjectMeta};
 use watchkeeper_print::{Column, Columns, PrinterColumn, Times, columns};
 use watchkeeper_wire::{Kind, decode};
 
@@ -100,18 +100,18 @@ impl Table {
     /// Returns the row of an object, as JSON: key, UID, resource version, creation time, labels, cells and health. An
     /// object that cannot be decoded is reported, and has empty cells.
     pub(super) fn row(&self, object: &Object) -> Arc<str> {
-        let head = &object.head;
+        let head = &object.metadata;
         let value: Value = decode(&object.encoded, &self.kind).unwrap_or_else(|error| {
             self.undecodable.report(self.kind.name(), object, &error);
             Value::Null
         });
         let mut cells = self.columns().row(&value, Times::Moments);
         cells.truncate(self.columns().definitions().len());
-        let created = head.created().map(|created| created.to_string()).unwrap_or_default();
+        let created = head.creation_timestamp().map(|created| created.to_string()).unwrap_or_default();
         let row = (
             head.key().as_str(),
             head.uid(),
-            head.version(),
+            head.resource_version(),
             created,
             Labels(head),
             cells,
@@ -158,7 +158,7 @@ fn role(column: &Column) -> Option<&'static str> {
     ROLES.iter().find(|(heading, _)| *heading == column.name).map(|(_, role)| *role)
 }
 
-struct Labels<'a>(&'a Head);
+struct Labels<'a>(&'a ObjectMeta);
 
 impl Serialize for Labels<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

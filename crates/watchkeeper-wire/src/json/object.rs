@@ -1,29 +1,33 @@
 //! Reads a JSON object for the cache: metadata and pruned body, in one pass and one copy.
 
-use watchkeeper_core::{Encoded, HeadBuilder, Object};
+use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder};
 
 use super::cut::{Body, Members, cut_value, node};
-use super::head::{check_length, finish, read_metadata};
+use super::object_meta::{check_length, finish, read_metadata};
 use super::{Keys, Reader};
 use crate::{Intake, Malformed, Node, Paths};
 
-/// Parses the metadata of an object as [`read_head`](super::read_head) does, and copies its body without
+/// Parses the metadata of an object as [`read_object_meta`](super::read_object_meta) does, and copies its body without
 /// pruned fields and without `apiVersion` and `kind` (`encoded.E1` of [`Encoded`]).
 ///
 /// ```
-/// use watchkeeper_core::HeadBuilder;
+/// use watchkeeper_core::ObjectMetaBuilder;
 /// use watchkeeper_wire::{Intake, json};
 ///
 /// let bytes = br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","managedFields":[]},"spec":{}}"#;
-/// let object = json::read_object(bytes, &Intake::default(), &mut HeadBuilder::default())?;
-/// assert_eq!(object.head.key().name(), "web-0");
+/// let object = json::read_object(bytes, &Intake::default(), &mut ObjectMetaBuilder::default())?;
+/// assert_eq!(object.metadata.key().name(), "web-0");
 /// assert_eq!(&*object.encoded.body, br#"{"metadata":{"name":"web-0"},"spec":{}}"#);
 /// # Ok::<(), watchkeeper_wire::Malformed>(())
 /// ```
 ///
 /// # Errors
-/// As [`read_head`](super::read_head), with the given limits.
-pub fn read_object(object: &[u8], intake: &Intake, head: &mut HeadBuilder) -> Result<Object, Malformed> {
+/// As [`read_object_meta`](super::read_object_meta), with the given limits.
+pub fn read_object(
+    object: &[u8],
+    intake: &Intake,
+    head: &mut ObjectMetaBuilder,
+) -> Result<Object, Malformed> {
     check_length(object, intake.limits)?;
     head.clear();
     let mut reader = Reader::new(object, intake.limits);
@@ -58,5 +62,5 @@ pub fn read_object(object: &[u8], intake: &Intake, head: &mut HeadBuilder) -> Re
     }
     members.end(&mut body);
     let head = finish(reader, found, head)?;
-    Ok(Object { head, encoded: Encoded::json(body.copy(object)) })
+    Ok(Object { metadata: head, encoded: Encoded::json(body.copy(object)) })
 }

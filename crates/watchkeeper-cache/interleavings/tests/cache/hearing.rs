@@ -30,23 +30,25 @@ fn write(writer: &mut Writer) {
 }
 
 fn key(delta: &Delta<Arc<Object>>) -> ObjectKey {
-    delta.newest().head.key().clone()
+    delta.newest().metadata.key().clone()
 }
 
 /// What was heard is in the store, or something newer is.
 fn assert_readable(store: &Store, delta: &Delta<Arc<Object>>) {
     let now = store.snapshot();
-    let heard = delta.newest().head.version().as_u64();
+    let heard = delta.newest().metadata.resource_version().as_u64();
     match (now.get(&key(delta)), delta) {
         (Some(_), Delta::Deleted { last: None, .. }) => {}
-        (Some(found), _) => assert!(found.head.version().as_u64() >= heard, "{delta:?} {found:?}"),
+        (Some(found), _) => {
+            assert!(found.metadata.resource_version().as_u64() >= heard, "{delta:?} {found:?}")
+        }
         (None, _) => assert!(now.version().as_u64() >= heard, "{delta:?}"),
     }
 }
 
 fn assert_same(follower: &Follower<ObjectKey, Arc<Object>>, store: &Store) {
     let now = store.snapshot();
-    let held: BTreeMap<_, _> = now.iter().map(|it| (it.head.key().clone(), state(it))).collect();
+    let held: BTreeMap<_, _> = now.iter().map(|it| (it.metadata.key().clone(), state(it))).collect();
     let known: BTreeMap<_, _> = follower.known.iter().map(|(key, it)| (key.clone(), state(it))).collect();
     assert_eq!(known, held);
 }

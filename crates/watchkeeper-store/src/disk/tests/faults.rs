@@ -176,7 +176,7 @@ fn an_object_that_could_not_be_read_back_is_not_written() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
     let length = files.contents("log-00000000000000000001").len();
-    let mut head = watchkeeper_core::HeadBuilder::default();
+    let mut head = watchkeeper_core::ObjectMetaBuilder::default();
     let mut refused = |body: &[u8], at| {
         let value = Unversioned::new(head.name("a").finish(), body.to_vec(), at).unwrap();
         let error = now(store.put(&"pods".into(), value, Precondition::Any)).unwrap_err();
