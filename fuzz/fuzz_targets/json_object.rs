@@ -10,7 +10,7 @@ use serde_json::Value;
 use watchkeeper_core::{ObjectMeta, ObjectMetaBuilder, Timestamp};
 use watchkeeper_fuzz::{is_stricter, paths, remove, set};
 use watchkeeper_wire::transcode::{self, Types};
-use watchkeeper_wire::{Annotations, FieldPath, Intake, Kind, Malformed, decode, json};
+use watchkeeper_wire::{Annotations, FieldPath, Kind, Malformed, ReadOptions, decode, json};
 
 #[derive(Deserialize)]
 struct Object {
@@ -96,8 +96,11 @@ fn compare_bodies(object: &[u8], paths: &[FieldPath]) {
     let cut = json::cut(object, &set(paths)).expect("serde_json takes it");
     assert_eq!(serde_json::from_slice::<Value>(&cut).expect("K1"), expected);
 
-    let intake = Intake { annotations: Annotations::Keep, cut: set(paths), ..Intake::default() };
-    let Ok(kept) = json::read_object(object, &intake, &mut ObjectMetaBuilder::default()) else { return };
+    let read_options =
+        ReadOptions { annotations: Annotations::Keep, cut: set(paths), ..ReadOptions::default() };
+    let Ok(kept) = json::read_object(object, &read_options, &mut ObjectMetaBuilder::default()) else {
+        return;
+    };
     for name in ["apiVersion", "kind"] {
         remove(&mut expected, &[name]);
     }
@@ -122,8 +125,9 @@ fuzz_target!(|data: &[u8]| {
 
     // A builder that has been used, and failed, is as good as new.
     assert_eq!(json::read_object_meta(object, Annotations::Keep, &mut builder), head);
-    let intake = Intake { annotations: Annotations::Keep, cut: set(&paths), ..Intake::default() };
-    let kept = json::read_object(object, &intake, &mut builder);
+    let read_options =
+        ReadOptions { annotations: Annotations::Keep, cut: set(&paths), ..ReadOptions::default() };
+    let kept = json::read_object(object, &read_options, &mut builder);
     if let Ok(kept) = &kept {
         assert_eq!(Ok(&kept.metadata), head.as_ref());
     }

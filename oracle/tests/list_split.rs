@@ -10,7 +10,7 @@ use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::protobuf::Cut;
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{
-    Annotations, Intake, Kind, Limits, ListSplitter, Malformed, WatchFrames, decode, json, protobuf,
+    Annotations, Kind, Limits, ListSplitter, Malformed, ReadOptions, WatchFrames, decode, json, protobuf,
     read_object_meta,
 };
 
@@ -57,7 +57,7 @@ async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_clien
 
     let mut lines = Vec::new();
     for (json, pb) in of_json.iter().zip(&of_pb) {
-        let from_json = json::read_object(json, &Intake::default(), &mut builder)?;
+        let from_json = json::read_object(json, &ReadOptions::default(), &mut builder)?;
         let from_pb = protobuf::read_object(pb, Annotations::Skip, &Cut::managed_fields(), &mut builder)?;
         assert_eq!(from_json.metadata, from_pb.metadata);
         assert_eq!(decode::<Value>(&from_json.encoded, &kind)?, decode::<Value>(&from_pb.encoded, &kind)?);

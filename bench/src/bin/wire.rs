@@ -34,7 +34,9 @@ use watchkeeper_bench::pods::Pods;
 use watchkeeper_core::{Encoded, Encoding, ObjectMetaBuilder};
 use watchkeeper_wire::protobuf::{self, Cut};
 use watchkeeper_wire::transcode::{self, Types};
-use watchkeeper_wire::{Annotations, Intake, Kind, Limits, ListSplitter, Paths, WatchFrames, decode, json};
+use watchkeeper_wire::{
+    Annotations, Kind, Limits, ListSplitter, Paths, ReadOptions, WatchFrames, decode, json,
+};
 
 const ROUNDS: usize = 9;
 /// Pods for callgrind, which is fifty times as slow.
@@ -197,7 +199,7 @@ fn frame(encoding: Encoding, body: &Bytes) -> usize {
 fn operations(workload: &Workload) -> Vec<Operation<'_>> {
     let Workload { list, items, watch, copy, .. } = workload;
     let managed_fields = Paths::managed_fields();
-    let intake = Intake::default();
+    let read_options = ReadOptions::default();
     let size = list.len();
     let mut operations = vec![
         Operation::new("copy", size, || {
@@ -234,7 +236,7 @@ fn operations(workload: &Workload) -> Vec<Operation<'_>> {
         .at_most(2.0),
         Operation::new("json: head and body", size, move || {
             let mut builder = ObjectMetaBuilder::default();
-            let mut read = |item: &Bytes| json::read_object(item, &intake, &mut builder);
+            let mut read = |item: &Bytes| json::read_object(item, &read_options, &mut builder);
             each(items, |item| read(item).expect("the pod is well formed").encoded.body.len())
         })
         .against("json: split"),

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use watchkeeper_core::{Object, ObjectKey, ObjectMetaBuilder};
-use watchkeeper_wire::{Intake, json};
+use watchkeeper_wire::{ReadOptions, json};
 
 use super::Shelf;
 use crate::pods::Pods;
@@ -80,13 +80,13 @@ impl Strain {
     /// # Errors
     /// Never, unless [`Pods`] are not JSON.
     pub fn new(objects: usize, puts: u32, time: Duration) -> Outcome<Self> {
-        let (pods, intake) = (Pods::seeded(11), Intake::default());
+        let (pods, read_options) = (Pods::seeded(11), ReadOptions::default());
         let mut head = ObjectMetaBuilder::default();
         let mut state = |digit: &str| -> Outcome<Vec<Object>> {
             let version = format!(r#""resourceVersion":"{digit}"#);
             let item = |index| pods.item(index).replacen(r#""resourceVersion":""#, &version, 1);
             (0..objects)
-                .map(|index| Ok(json::read_object(item(index).as_bytes(), &intake, &mut head)?))
+                .map(|index| Ok(json::read_object(item(index).as_bytes(), &read_options, &mut head)?))
                 .collect()
         };
         Ok(Self { states: [state("1")?, state("2")?], puts, time })

@@ -10,7 +10,7 @@
 //!   If it is gone it is gone, and handlers hear what was last seen of it.
 //!
 //! Where fields are to be left out, a [REST source](https://docs.rs/watchkeeper-client) does that for less, while
-//! the object arrives: see [`Intake`](watchkeeper_wire::Intake). [`cut`] is for sources that have no intake.
+//! the object arrives: see [`ReadOptions`](watchkeeper_wire::ReadOptions). [`cut`] is for sources that have no read_options.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -60,9 +60,9 @@ pub fn view<K: DeserializeOwned + Serialize>(
 ///
 /// ```
 /// use watchkeeper_cache::transform;
-/// use watchkeeper_wire::{Intake, Kind};
+/// use watchkeeper_wire::{ReadOptions, Kind};
 ///
-/// let paths = Intake::keeping(["spec.nodeName".parse()?]).cut;
+/// let paths = ReadOptions::keeping(["spec.nodeName".parse()?]).cut;
 /// let thin = transform::cut(&Kind::new("", "v1", "Pod"), paths)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

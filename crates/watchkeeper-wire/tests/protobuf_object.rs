@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 use watchkeeper_wire::protobuf::{self, Cut};
 use watchkeeper_wire::{
-    Annotations, FieldPath, Intake, Kind, Malformed, Paths, Problem, decode, schema, transcode,
+    Annotations, FieldPath, Kind, Malformed, Paths, Problem, ReadOptions, decode, schema, transcode,
 };
 
 fn kind() -> Kind {
@@ -166,8 +166,8 @@ fn all_but_some_fields_can_be_pruned() {
     let decoded = |body: &[u8]| decode::<Value>(&Encoded::protobuf(body), &kind()).unwrap();
     for (kept, expected) in table {
         let paths = kept.iter().map(|path| path.parse::<FieldPath>().unwrap());
-        let intake = Intake::keeping(paths);
-        let cut = Cut::compile(schema::builtin(), kind().message().unwrap(), &intake.cut).unwrap();
+        let read_options = ReadOptions::keeping(paths);
+        let cut = Cut::compile(schema::builtin(), kind().message().unwrap(), &read_options.cut).unwrap();
         let body = cut.copy(&message(&pod())).unwrap();
         assert_eq!(decoded(&body), decoded(&message(&expected)), "keeping {kept:?}");
     }

@@ -7,7 +7,7 @@ use watchkeeper_cache::{Informer, InformerFactory, transform};
 use watchkeeper_client::resource::ApplyOptions;
 use watchkeeper_client::rest::Content;
 use watchkeeper_core::{Encoded, Encoding, ListEnd, ListWatch, Object, ObjectMetaBuilder};
-use watchkeeper_wire::{FieldPath, Intake, Kind, Paths};
+use watchkeeper_wire::{FieldPath, Kind, Paths, ReadOptions};
 
 use crate::{PATIENCE, World, config_maps, kept};
 
@@ -50,13 +50,13 @@ async fn taken_in(world: &World, maps: &Informer, last: &str) -> Vec<(Encoding, 
 async fn an_intake_drops_or_keeps_fields_of_lists_and_events_in_both_encodings() {
     let world = World::start().await;
     let table = [
-        (Intake::default(), (false, json!({"data": {"a": "1", "b": "2"}, "immutable": false}))),
+        (ReadOptions::default(), (false, json!({"data": {"a": "1", "b": "2"}, "immutable": false}))),
         (
-            Intake { cut: Paths::none(), ..Intake::default() },
+            ReadOptions { cut: Paths::none(), ..ReadOptions::default() },
             (true, json!({"data": {"a": "1", "b": "2"}, "immutable": false})),
         ),
-        (Intake::dropping(paths(["data.b", "immutable"])), (false, json!({"data": {"a": "1"}}))),
-        (Intake::keeping(paths(["data.b"])), (false, json!({"data": {"b": "2"}}))),
+        (ReadOptions::dropping(paths(["data.b", "immutable"])), (false, json!({"data": {"a": "1"}}))),
+        (ReadOptions::keeping(paths(["data.b"])), (false, json!({"data": {"b": "2"}}))),
     ];
     let whole = |name: &str, managed: bool, rest: &Value| {
         let mut whole = rest.clone();
@@ -66,12 +66,16 @@ async fn an_intake_drops_or_keeps_fields_of_lists_and_events_in_both_encodings()
         whole
     };
     apply(&world, "m0", "2").await;
-    for (round, (intake, (managed, rest))) in table.into_iter().enumerate() {
+    for (round, (read_options, (managed, rest))) in table.into_iter().enumerate() {
         let next = format!("m{}", round + 1);
         let mut informers = Vec::new();
         for content in [Content::json as fn() -> Content, Content::protobuf] {
-            let intake = intake.clone();
-            let sources = world.client.sources().intake(move |_| intake.clone()).content(move |_| content());
+            let read_options = read_options.clone();
+            let sources = world
+                .client
+                .sources()
+                .read_options(move |_| read_options.clone())
+                .content(move |_| content());
             let factory = InformerFactory::new(sources);
             let maps = factory.informer(&config_maps());
             factory.start();
@@ -82,7 +86,7 @@ async fn an_intake_drops_or_keeps_fields_of_lists_and_events_in_both_encodings()
         for ((factory, maps), encoding) in informers.into_iter().zip([Encoding::Json, Encoding::Protobuf]) {
             for (index, (found, map)) in taken_in(&world, &maps, &next).await.into_iter().enumerate() {
                 let expected = whole(&format!("m{index}"), managed, &rest);
-                assert_eq!((found, map), (encoding, expected), "{intake:?}");
+                assert_eq!((found, map), (encoding, expected), "{read_options:?}");
             }
             factory.stop().await;
         }
@@ -95,7 +99,7 @@ async fn a_source_without_an_intake_is_cut_by_a_transform() {
     let world = World::start().await;
     apply(&world, "listed", "2").await;
     let kind = Kind::new("", "v1", "ConfigMap");
-    let cut = Intake::dropping(paths(["data.b"])).cut;
+    let cut = ReadOptions::dropping(paths(["data.b"])).cut;
     let in_process = world.cluster.server().source("", "v1", "configmaps", None).unwrap();
     let maps = Informer::configured(kind.clone(), in_process, |reflector| {
         reflector.transform(transform::cut(&kind, cut.clone()).unwrap())

@@ -15,7 +15,7 @@ use watchkeeper_core::{
     ObjectMetaBuilder, Paging,
 };
 use watchkeeper_web::tree::Member;
-use watchkeeper_wire::{Intake, Kind, decode, json};
+use watchkeeper_wire::{Kind, ReadOptions, decode, json};
 
 use super::member;
 use crate::connect::Connection;
@@ -65,7 +65,7 @@ pub(super) async fn read(
         connection.rest(&mapping.resource.group_version()).get().resource(&mapping.resource.resource);
     let request = if namespace.is_empty() { request } else { request.namespace(namespace) };
     let body = request.name(name).raw().await?;
-    let object = json::read_object(&body, &Intake::default(), &mut ObjectMetaBuilder::default());
+    let object = json::read_object(&body, &ReadOptions::default(), &mut ObjectMetaBuilder::default());
     let object = object.map_err(|error| Failure::of(&error))?;
     Ok(member(&Arc::new(mapping.clone()), object))
 }

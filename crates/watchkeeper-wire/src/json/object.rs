@@ -5,17 +5,17 @@ use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder};
 use super::cut::{Body, Members, cut_value, node};
 use super::object_meta::{check_length, finish, read_metadata};
 use super::{Keys, Reader};
-use crate::{Intake, Malformed, Node, Paths};
+use crate::{Malformed, Node, Paths, ReadOptions};
 
 /// Parses the metadata of an object as [`read_object_meta`](super::read_object_meta) does, and copies its body without
 /// pruned fields and without `apiVersion` and `kind` (`encoded.E1` of [`Encoded`]).
 ///
 /// ```
 /// use watchkeeper_core::ObjectMetaBuilder;
-/// use watchkeeper_wire::{Intake, json};
+/// use watchkeeper_wire::{ReadOptions, json};
 ///
 /// let bytes = br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","managedFields":[]},"spec":{}}"#;
-/// let object = json::read_object(bytes, &Intake::default(), &mut ObjectMetaBuilder::default())?;
+/// let object = json::read_object(bytes, &ReadOptions::default(), &mut ObjectMetaBuilder::default())?;
 /// assert_eq!(object.metadata.key().name(), "web-0");
 /// assert_eq!(&*object.encoded.body, br#"{"metadata":{"name":"web-0"},"spec":{}}"#);
 /// # Ok::<(), watchkeeper_wire::Malformed>(())
@@ -25,12 +25,12 @@ use crate::{Intake, Malformed, Node, Paths};
 /// As [`read_object_meta`](super::read_object_meta), with the given limits.
 pub fn read_object(
     object: &[u8],
-    intake: &Intake,
+    read_options: &ReadOptions,
     head: &mut ObjectMetaBuilder,
 ) -> Result<Object, Malformed> {
-    check_length(object, intake.limits)?;
+    check_length(object, read_options.limits)?;
     head.clear();
-    let mut reader = Reader::new(object, intake.limits);
+    let mut reader = Reader::new(object, read_options.limits);
     let (mut body, mut keys, mut found) = (Body::default(), Keys::default(), false);
     let nothing = Paths::none();
 
@@ -38,7 +38,7 @@ pub fn read_object(
     let mut members = Members::new(&reader);
     while let Some(key) = reader.next_key_bytes()? {
         keys.add(&key, reader.key_offset())?;
-        let node = node(&intake.cut, &key);
+        let node = node(&read_options.cut, &key);
         let whole = matches!((&*key, node), (b"apiVersion" | b"kind", _) | (_, Some(Node::Whole)));
         let below = match node {
             Some(Node::Below(paths)) if !whole => paths,
@@ -48,7 +48,7 @@ pub fn read_object(
             members.keep(&reader, &mut body);
         }
         if *key == *b"metadata" {
-            found = read_metadata(&mut reader, intake.annotations, head, below, &mut body)?;
+            found = read_metadata(&mut reader, read_options.annotations, head, below, &mut body)?;
         } else if below.is_empty() {
             reader.skip()?;
         } else {
