@@ -14,7 +14,9 @@ use watchkeeper_cache::reflector::Why;
 use watchkeeper_cache::{InformerFactory, Keep, Notification};
 use watchkeeper_client::kubeconfig::{Overrides, Sources as Files};
 use watchkeeper_client::{Client, Config};
-use watchkeeper_core::{Collection, ListRequest, ListStream, ListWatch, Sources, WatchOpening, WatchRequest};
+use watchkeeper_core::{
+    Collection, ListRequest, ListStream, ListWatch, ListWatchFactory, WatchOpening, WatchRequest,
+};
 use watchkeeper_oracle::Cluster;
 
 /// What takes longer does not happen.
@@ -38,7 +40,7 @@ struct Counted {
     requests: Arc<AtomicUsize>,
 }
 
-impl Sources for Counting {
+impl ListWatchFactory for Counting {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
         Box::new(Counted { source: self.client.source(collection), requests: self.requests.clone() })
     }

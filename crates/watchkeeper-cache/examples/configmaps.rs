@@ -11,7 +11,7 @@ use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{Handler, SubscriptionOptions};
 use watchkeeper_cache::{Informer, Keep};
 use watchkeeper_client::Client;
-use watchkeeper_core::{Collection, LabelSelector, Sources as _};
+use watchkeeper_core::{Collection, LabelSelector, ListWatchFactory as _};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {

@@ -49,8 +49,8 @@ pub use kind::{
 };
 pub use list_watch::{
     BoxError, Collection, EndlessList, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream,
-    ListWatch, MAX_EMPTY_PAGES, MAX_PAGES, Paging, Sources, Union, WatchError, WatchFrom, WatchOpening,
-    WatchRequest, WatchStream,
+    ListWatch, ListWatchFactory, MAX_EMPTY_PAGES, MAX_PAGES, Paging, Union, WatchError, WatchFrom,
+    WatchOpening, WatchRequest, WatchStream,
 };
 pub use object_meta::{ObjectMeta, ObjectMetaBuilder, OwnerReference};
 pub use quoted::{Quoted, is_printable};

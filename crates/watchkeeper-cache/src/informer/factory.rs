@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
-use watchkeeper_core::{Collection, Sources};
+use watchkeeper_core::{Collection, ListWatchFactory};
 
 use super::builder::Settings;
 use super::ending::KEPT;
@@ -27,7 +27,7 @@ use crate::store::Writer;
 /// Informers that were started outlive the factory: see [`Informer`]. [`stop`](Self::stop) ends them.
 ///
 /// ```no_run
-/// # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn example(server: impl watchkeeper_core::ListWatchFactory + 'static) -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
 /// use watchkeeper_cache::InformerFactory;
 /// use watchkeeper_core::Collection;
@@ -48,7 +48,7 @@ pub struct InformerFactory {
 }
 
 struct Shared {
-    sources: Box<dyn Sources>,
+    sources: Box<dyn ListWatchFactory>,
     settings: Settings,
     made: AtomicU64,
     inner: Mutex<Inner>,
@@ -64,24 +64,24 @@ struct Inner {
 
 impl InformerFactory {
     /// Of what these sources have.
-    pub fn new(sources: impl Sources + 'static) -> Self {
+    pub fn new(sources: impl ListWatchFactory + 'static) -> Self {
         Self::builder(sources).build()
     }
 
     /// Of what these sources have, as one likes.
-    pub fn builder(sources: impl Sources + 'static) -> FactoryBuilder {
+    pub fn builder(sources: impl ListWatchFactory + 'static) -> FactoryBuilder {
         FactoryBuilder::new(Box::new(sources))
     }
 
     /// Of what these sources have, with reflectors that are set up as one likes.
     pub fn configured(
-        sources: impl Sources + 'static,
+        sources: impl ListWatchFactory + 'static,
         configure: impl Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync + 'static,
     ) -> Self {
         Self::builder(sources).configure(configure).build()
     }
 
-    pub(super) fn of(sources: Box<dyn Sources>, settings: Settings) -> Self {
+    pub(super) fn of(sources: Box<dyn ListWatchFactory>, settings: Settings) -> Self {
         let endings = Some(broadcast::Sender::new(KEPT));
         let inner = Mutex::new(Inner { informers: BTreeMap::new(), metrics: None, endings });
         Self { shared: Arc::new(Shared { sources, settings, made: AtomicU64::new(0), inner }) }

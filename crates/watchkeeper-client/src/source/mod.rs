@@ -24,7 +24,7 @@ use watchkeeper_wire::{Kind, ReadOptions};
 use crate::rest::{Request, RestClient, Shape};
 use read::Reading;
 
-pub use sources::RestSources;
+pub use sources::RestListWatchFactory;
 
 pub(crate) use read::{Read, encoding_of};
 pub(crate) use watch::open_watch;

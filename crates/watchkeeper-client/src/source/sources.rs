@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use watchkeeper_core::{Collection, ListWatch, Sources, Union};
+use watchkeeper_core::{Collection, ListWatch, ListWatchFactory, Union};
 use watchkeeper_wire::{Kind, ReadOptions};
 
 use super::RestSource;
@@ -25,13 +25,13 @@ type PerCollection<T> = Arc<dyn Fn(&Collection) -> T + Send + Sync>;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct RestSources {
+pub struct RestListWatchFactory {
     client: Client,
     read_options: PerCollection<ReadOptions>,
     content: PerCollection<Content>,
 }
 
-impl RestSources {
+impl RestListWatchFactory {
     pub(crate) fn new(client: Client) -> Self {
         Self {
             client,
@@ -59,7 +59,7 @@ impl RestSources {
     }
 }
 
-impl Sources for RestSources {
+impl ListWatchFactory for RestListWatchFactory {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
         if let Some(union) = Union::of_namespaces(collection, |one| self.source(one)) {
             return Box::new(union);
@@ -80,8 +80,8 @@ impl Sources for RestSources {
     }
 }
 
-impl fmt::Debug for RestSources {
+impl fmt::Debug for RestListWatchFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RestSources").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("RestListWatchFactory").field("client", &self.client).finish_non_exhaustive()
     }
 }

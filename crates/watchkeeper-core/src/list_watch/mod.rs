@@ -20,7 +20,7 @@ use futures_core::Stream;
 
 pub use collection::Collection;
 pub use error::{BoxError, ListError, WatchError};
-pub use factory::Sources;
+pub use factory::ListWatchFactory;
 pub use paging::{EndlessList, MAX_EMPTY_PAGES, MAX_PAGES, Paging};
 pub use request::{ListAt, ListRequest, WatchFrom, WatchRequest};
 pub use union::Union;
