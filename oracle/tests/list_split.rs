@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use serde_json::Value;
 use watchkeeper_core::{
-    Encoded, Encoding, EventKind, ListEnd, ObjectKey, ObjectMetaBuilder, ResourceVersion,
+    Encoded, Encoding, ListEnd, ObjectKey, ObjectMetaBuilder, ResourceVersion, WatchEventType,
 };
 use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::protobuf::Cut;
@@ -115,7 +115,7 @@ async fn a_real_watch_list_is_framed_in_both_encodings_to_its_end_marker() -> Ou
     // The server ends the watch after a second, and the whole of it is looked at.
     let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
                 &resourceVersionMatch=NotOlderThan&timeoutSeconds=1";
-    let mut seen: Vec<Vec<(EventKind, String, ResourceVersion)>> = Vec::new();
+    let mut seen: Vec<Vec<(WatchEventType, String, ResourceVersion)>> = Vec::new();
     let accepts =
         [(JSON, Encoding::Json), ("application/vnd.kubernetes.protobuf;stream=watch", Encoding::Protobuf)];
     for (accept, encoding) in accepts {
@@ -134,10 +134,10 @@ async fn a_real_watch_list_is_framed_in_both_encodings_to_its_end_marker() -> Ou
         }
         frames.finish()?;
         let initial =
-            events.iter().position(|(kind, name, _)| *kind == EventKind::Bookmark && name == "the end");
+            events.iter().position(|(kind, name, _)| *kind == WatchEventType::Bookmark && name == "the end");
         let initial = initial.ok_or_else(|| format!("no end marker in {events:?}"))?;
         events.truncate(initial); // what follows depends on the second in which it was asked
-        assert!(events.iter().all(|(kind, _, _)| *kind == EventKind::Added), "{events:?}");
+        assert!(events.iter().all(|(kind, _, _)| *kind == WatchEventType::Added), "{events:?}");
         assert!(events.iter().any(|(_, name, _)| name == "default/settings"), "{events:?}");
         seen.push(events);
     }

@@ -20,7 +20,7 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_client::transport::Body;
 use watchkeeper_client::{Client, Config};
 use watchkeeper_core::{
-    Bookmark, Encoding, EventKind, GroupVersion, ObjectMetaBuilder, WatchFrom, WatchRequest,
+    Bookmark, Encoding, GroupVersion, ObjectMetaBuilder, WatchEventType, WatchFrom, WatchRequest,
 };
 use watchkeeper_wire::{Annotations, Limits, WatchFrames, read_object_meta};
 
@@ -93,7 +93,7 @@ impl Watch {
         let mut count = 0;
         while most != Some(count) {
             match self.frames.next()? {
-                Some(frame) if frame.kind == EventKind::Bookmark => {
+                Some(frame) if frame.kind == WatchEventType::Bookmark => {
                     let mut head = ObjectMetaBuilder::default();
                     let head =
                         read_object_meta(Encoding::Protobuf, frame.object, Annotations::Keep, &mut head)?;

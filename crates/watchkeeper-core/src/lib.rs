@@ -64,4 +64,4 @@ pub use timestamp::{Timestamp, TimestampError};
 pub use token_bucket::TokenBucket;
 pub use uuid::uuid_v4;
 pub use version::{NotComparable, ResourceVersion};
-pub use watch_event::{Bookmark, EventKind, UnknownEventKind, WatchEvent};
+pub use watch_event::{Bookmark, UnknownWatchEventType, WatchEvent, WatchEventType};

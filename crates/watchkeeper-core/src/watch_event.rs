@@ -40,12 +40,12 @@ impl WatchEvent {
 
 impl<T> WatchEvent<T> {
     /// Returns the type of the event.
-    pub fn kind(&self) -> EventKind {
+    pub fn kind(&self) -> WatchEventType {
         match self {
-            Self::Added(_) => EventKind::Added,
-            Self::Modified(_) => EventKind::Modified,
-            Self::Deleted(_) => EventKind::Deleted,
-            Self::Bookmark(_) => EventKind::Bookmark,
+            Self::Added(_) => WatchEventType::Added,
+            Self::Modified(_) => WatchEventType::Modified,
+            Self::Deleted(_) => WatchEventType::Deleted,
+            Self::Bookmark(_) => WatchEventType::Bookmark,
         }
     }
 }
@@ -76,7 +76,7 @@ impl From<&ObjectMeta> for Bookmark {
 
 /// The type of a watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventKind {
+pub enum WatchEventType {
     /// `ADDED`
     Added,
     /// `MODIFIED`
@@ -92,12 +92,12 @@ pub enum EventKind {
 /// An unknown watch event type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown watch event type {word:?}")]
-pub struct UnknownEventKind {
+pub struct UnknownWatchEventType {
     /// The unknown type, shortened if long.
     pub word: String,
 }
 
-impl EventKind {
+impl WatchEventType {
     /// Returns the event type as sent by the server.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -110,23 +110,23 @@ impl EventKind {
     }
 }
 
-impl fmt::Display for EventKind {
+impl fmt::Display for WatchEventType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for EventKind {
-    type Err = UnknownEventKind;
+impl FromStr for WatchEventType {
+    type Err = UnknownWatchEventType;
 
-    fn from_str(word: &str) -> Result<Self, UnknownEventKind> {
+    fn from_str(word: &str) -> Result<Self, UnknownWatchEventType> {
         match word {
             "ADDED" => Ok(Self::Added),
             "MODIFIED" => Ok(Self::Modified),
             "DELETED" => Ok(Self::Deleted),
             "BOOKMARK" => Ok(Self::Bookmark),
             "ERROR" => Ok(Self::Error),
-            _ => Err(UnknownEventKind { word: excerpt(word) }),
+            _ => Err(UnknownWatchEventType { word: excerpt(word) }),
         }
     }
 }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn event_types_round_trip_through_text() {
-        use EventKind::{Added, Bookmark, Deleted, Error, Modified};
+        use WatchEventType::{Added, Bookmark, Deleted, Error, Modified};
         for kind in [Added, Modified, Deleted, Bookmark, Error] {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn unknown_and_lower_case_event_types_are_rejected() {
         for word in ["", "added", "SYNC", "ADDED "] {
-            assert_eq!(word.parse::<EventKind>(), Err(UnknownEventKind { word: word.into() }));
+            assert_eq!(word.parse::<WatchEventType>(), Err(UnknownWatchEventType { word: word.into() }));
         }
     }
 
@@ -171,10 +171,10 @@ mod tests {
         };
         let bookmark = Bookmark { version: 9.into(), initial_events_end: false };
         let table = [
-            (WatchEvent::Added(object.clone()), 7, EventKind::Added),
-            (WatchEvent::Modified(object.clone()), 7, EventKind::Modified),
-            (WatchEvent::Deleted(object), 7, EventKind::Deleted),
-            (WatchEvent::Bookmark(bookmark), 9, EventKind::Bookmark),
+            (WatchEvent::Added(object.clone()), 7, WatchEventType::Added),
+            (WatchEvent::Modified(object.clone()), 7, WatchEventType::Modified),
+            (WatchEvent::Deleted(object), 7, WatchEventType::Deleted),
+            (WatchEvent::Bookmark(bookmark), 9, WatchEventType::Bookmark),
         ];
         for (event, version, kind) in table {
             assert_eq!((event.version(), event.kind()), (&version.into(), kind));

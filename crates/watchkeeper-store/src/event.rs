@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use watchkeeper_core::{Encoding, EventKind, ObjectKey};
+use watchkeeper_core::{Encoding, ObjectKey, WatchEventType};
 
 use super::{Revision, Stored};
 
@@ -61,7 +61,7 @@ impl ChangeType {
     }
 }
 
-impl From<ChangeType> for EventKind {
+impl From<ChangeType> for WatchEventType {
     fn from(change_type: ChangeType) -> Self {
         match change_type {
             ChangeType::Added => Self::Added,

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use watchkeeper_core::{EventKind, ListEnd};
+use watchkeeper_core::{ListEnd, WatchEventType};
 use watchkeeper_wire::protobuf::{ListSplitter, WatchFrames, wrap};
 use watchkeeper_wire::{Limits, Malformed, Problem};
 
@@ -60,7 +60,7 @@ fn split(body: &[u8], chunk: usize, limits: Limits) -> Result<(Vec<Vec<u8>>, Lis
     Ok((items, split.finish()?))
 }
 
-fn frames(body: &[u8], chunk: usize) -> Result<Vec<(EventKind, Vec<u8>)>, Malformed> {
+fn frames(body: &[u8], chunk: usize) -> Result<Vec<(WatchEventType, Vec<u8>)>, Malformed> {
     let mut frames = WatchFrames::new(Limits::DEFAULT);
     let mut events = Vec::new();
     for chunk in body.chunks(chunk) {
@@ -163,9 +163,9 @@ fn watches_are_split_in_any_chunking() {
     ]
     .concat();
     let expected = vec![
-        (EventKind::Added, vec![1; 200]),
-        (EventKind::Bookmark, Vec::new()),
-        (EventKind::Error, vec![3; 20]),
+        (WatchEventType::Added, vec![1; 200]),
+        (WatchEventType::Bookmark, Vec::new()),
+        (WatchEventType::Error, vec![3; 20]),
     ];
     for chunk in 1..body.len() {
         assert_eq!(frames(&body, chunk).unwrap(), expected, "in chunks of {chunk}");

@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::source::RestSource;
-use watchkeeper_core::{EventKind, FieldSelector, GroupVersion, Object, Paging};
+use watchkeeper_core::{FieldSelector, GroupVersion, Object, Paging, WatchEventType};
 use watchkeeper_wire::{Kind, Paths, ReadOptions, decode};
 
 use crate::connect::{Connection, Flags};
@@ -217,8 +217,8 @@ impl WriteEvent for EventsPrinter {
     }
 
     /// Ignores deletions: the expiry of an event is not an event.
-    fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
-        if kind == EventKind::Deleted {
+    fn write(&mut self, kind: WatchEventType, object: &Object) -> io::Result<()> {
+        if kind == WatchEventType::Deleted {
             return Ok(());
         }
         let event: Value = decode(&object.encoded, &self::kind()).map_err(io::Error::other)?;

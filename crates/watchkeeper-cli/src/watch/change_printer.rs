@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::task::block_in_place;
 use watchkeeper_cache::Sink;
-use watchkeeper_core::{Bookmark, EventKind, Object, ObjectKey, ObjectMeta, ResourceVersion};
+use watchkeeper_core::{Bookmark, Object, ObjectKey, ObjectMeta, ResourceVersion, WatchEventType};
 
 use crate::stdout::WriteError;
 
@@ -17,7 +17,7 @@ pub(crate) trait WriteEvent: Send {
     fn needs_bodies(&self) -> bool;
 
     /// Writes one event, possibly to a buffer.
-    fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()>;
+    fn write(&mut self, kind: WatchEventType, object: &Object) -> io::Result<()>;
 
     /// Flushes the buffer.
     fn flush(&mut self) -> io::Result<()>;
@@ -49,7 +49,7 @@ impl<T: WriteEvent> ChangePrinter<T> {
         }
     }
 
-    fn print(&mut self, kind: EventKind, object: &Object) {
+    fn print(&mut self, kind: WatchEventType, object: &Object) {
         if self.failed.is_none() {
             let written = self.writer.write(kind, object);
             self.check(written);
@@ -73,13 +73,13 @@ impl<T: WriteEvent> ChangePrinter<T> {
     /// Prints the difference to the known state of an object, and records the new state.
     fn update(&mut self, mut object: Object) {
         match self.known.remove(object.metadata.key()) {
-            None => self.print(EventKind::Added, &object),
+            None => self.print(WatchEventType::Added, &object),
             Some(known) if known.metadata.uid() != object.metadata.uid() => {
-                self.print(EventKind::Deleted, &known);
-                self.print(EventKind::Added, &object);
+                self.print(WatchEventType::Deleted, &known);
+                self.print(WatchEventType::Added, &object);
             }
             Some(known) if known.metadata.resource_version() == object.metadata.resource_version() => {}
-            Some(_) => self.print(EventKind::Modified, &object),
+            Some(_) => self.print(WatchEventType::Modified, &object),
         }
         if !self.writer.needs_bodies() {
             object.encoded.body = Box::default();
@@ -95,7 +95,7 @@ impl<T: WriteEvent> ChangePrinter<T> {
             if staged.contains_key(&key) {
                 self.known.insert(key, last);
             } else {
-                self.print(EventKind::Deleted, &last);
+                self.print(WatchEventType::Deleted, &last);
             }
         }
         for object in staged.into_values().flatten() {
@@ -137,7 +137,7 @@ impl<T: WriteEvent> Sink for ChangePrinter<T> {
     fn delete(&mut self, last: Object) {
         if self.known.remove(last.metadata.key()).is_some() {
             block_in_place(|| {
-                self.print(EventKind::Deleted, &last);
+                self.print(WatchEventType::Deleted, &last);
                 self.flush();
             });
         }
@@ -169,7 +169,7 @@ mod tests {
             true
         }
 
-        fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
+        fn write(&mut self, kind: WatchEventType, object: &Object) -> io::Result<()> {
             if self.broken_after == Some(self.lines.len()) {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }

@@ -12,8 +12,8 @@ use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_client::rest::{Request, RequestError};
 use watchkeeper_client::transport::Body;
 use watchkeeper_core::{
-    Bookmark, BoxError, Encoded, Encoding, EventKind, ListEnd, ListError, ListRequest, ListWatch, Object,
-    ObjectMetaBuilder, Status, WatchError, WatchEvent, WatchStream,
+    Bookmark, BoxError, Encoded, Encoding, ListEnd, ListError, ListRequest, ListWatch, Object,
+    ObjectMetaBuilder, Status, WatchError, WatchEvent, WatchEventType, WatchStream,
 };
 use watchkeeper_wire::{Annotations, Limits, WatchFrames, json};
 
@@ -70,12 +70,12 @@ async fn next(
             let malformed = |error: BoxError| WatchError::Malformed(error);
             let value: Value =
                 serde_json::from_slice(frame.object).map_err(|error| malformed(error.into()))?;
-            if frame.kind == EventKind::Error {
+            if frame.kind == WatchEventType::Error {
                 let status: Status =
                     serde_json::from_value(value).map_err(|error| malformed(error.into()))?;
                 return Err(status.into());
             }
-            if frame.kind == EventKind::Bookmark {
+            if frame.kind == WatchEventType::Bookmark {
                 let of = [&value["metadata"], &value["rows"][0]["object"]["metadata"]];
                 let version = of.iter().find_map(|metadata| metadata["resourceVersion"].as_str());
                 let version = version.filter(|version| !version.is_empty()).unwrap_or_default().into();
@@ -84,8 +84,8 @@ async fn next(
             let object = objects(&value, columns).map_err(malformed)?.pop();
             let object = object.ok_or_else(|| malformed("table has no rows".into()))?;
             return Ok(Some(match frame.kind {
-                EventKind::Added => WatchEvent::Added(object),
-                EventKind::Deleted => WatchEvent::Deleted(object),
+                WatchEventType::Added => WatchEvent::Added(object),
+                WatchEventType::Deleted => WatchEvent::Deleted(object),
                 _ => WatchEvent::Modified(object),
             }));
         }
@@ -124,7 +124,7 @@ fn object(of: &Value, body: &Value) -> Result<Object, BoxError> {
 /// Prints an object made by [`source`].
 pub(super) fn print(
     object: &Object,
-    event: EventKind,
+    event: WatchEventType,
     columns: &Columns,
     printer: &mut RowPrinter,
     out: &mut TabWriter,
