@@ -15,7 +15,7 @@ use watchkeeper_cache::{InformerFactory, Keep, Notification};
 use watchkeeper_client::kubeconfig::{Overrides, Sources as Files};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_core::{
-    Collection, ListRequest, ListStream, ListWatch, ListWatchFactory, WatchOpening, WatchRequest,
+    Collection, ListRequest, ListStream, ListWatch, ListWatchFactory, WatchFuture, WatchRequest,
 };
 use watchkeeper_oracle::Cluster;
 
@@ -52,7 +52,7 @@ impl ListWatch for Counted {
         self.source.list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         self.requests.fetch_add(1, Ordering::SeqCst);
         self.source.watch(request)
     }

@@ -42,7 +42,7 @@ mod watch_event;
 pub use backoff::{Backoff, Delays};
 pub use elapsed::elapsed;
 pub use encoded::{Encoded, Encoding, Object};
-pub use health::{Check, Health, HealthAnswer};
+pub use health::{Health, HealthCheck, HealthResponse};
 pub use key::{KeyError, ObjectKey};
 pub use kind::{
     GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind, GroupVersionResource,
@@ -50,7 +50,7 @@ pub use kind::{
 pub use list_watch::{
     BoxError, Collection, EndlessList, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream,
     ListWatch, ListWatchFactory, MAX_EMPTY_PAGES, MAX_PAGES, Paging, Union, WatchError, WatchFrom,
-    WatchOpening, WatchRequest, WatchStream,
+    WatchFuture, WatchRequest, WatchStream,
 };
 pub use object_meta::{ObjectMeta, ObjectMetaBuilder, OwnerReference};
 pub use quoted::{Quoted, is_printable};
@@ -59,7 +59,7 @@ pub use selector::{
     Condition, FieldNameError, FieldOperator, FieldRequirement, FieldSelector, LabelSelector,
     MatchExpression, Requirement, RequirementError, SelectorError, SelectorProblem, StructuredSelector,
 };
-pub use status::{CauseType, Outcome, Status, StatusCause, StatusDetails, StatusReason, UnexpectedAnswer};
+pub use status::{CauseType, Outcome, Status, StatusCause, StatusDetails, StatusReason, UnexpectedResponse};
 pub use timestamp::{Timestamp, TimestampError};
 pub use token_bucket::TokenBucket;
 pub use uuid::uuid_v4;

@@ -139,5 +139,5 @@ async fn what_was_compacted_has_expired_and_what_is_to_come_is_too_large() {
     assert!(matches!(refused, Err(WatchError::TooLarge(_))), "{refused:?}");
     let initial = WatchRequest::new(WatchFrom::InitialEvents { not_older_than: None });
     let refused = source.watch(initial).await.map(drop);
-    assert!(matches!(refused, Err(WatchError::Refused(_))), "{refused:?}");
+    assert!(matches!(refused, Err(WatchError::Rejected(_))), "{refused:?}");
 }

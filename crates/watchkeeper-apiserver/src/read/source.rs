@@ -10,7 +10,7 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use watchkeeper_core::{
     Bookmark, Encoded, FieldSelector, LabelSelector, ListEnd, ListError, ListPart, ListRequest, ListStream,
-    ListWatch, Object, Status, WatchError, WatchEvent, WatchOpening, WatchRequest,
+    ListWatch, Object, Status, WatchError, WatchEvent, WatchFuture, WatchRequest,
 };
 
 use super::{Reader, Scope, Step};
@@ -112,7 +112,7 @@ impl ListWatch for StoreSource {
         Box::pin(stream::once(parts).map(stream::iter).flatten())
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         let source = self.clone();
         Box::pin(async move {
             let options = source.options(request.query()).map_err(WatchError::from)?;

@@ -10,7 +10,7 @@ use crate::registry::SharedRegistry;
 use crate::store::Store;
 use futures_util::{StreamExt as _, stream};
 use watchkeeper_core::{
-    Collection, ListRequest, ListStream, ListWatch, ListWatchFactory, Union, WatchOpening, WatchRequest,
+    Collection, ListRequest, ListStream, ListWatch, ListWatchFactory, Union, WatchFuture, WatchRequest,
 };
 
 use super::{Reader, Scope, StoreSource, View};
@@ -73,7 +73,7 @@ impl ListWatch for Absent {
         stream::iter([Err(no_such_resource().into())]).boxed()
     }
 
-    fn watch(&self, _: WatchRequest) -> WatchOpening {
+    fn watch(&self, _: WatchRequest) -> WatchFuture {
         Box::pin(std::future::ready(Err(no_such_resource().into())))
     }
 }

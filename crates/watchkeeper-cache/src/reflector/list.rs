@@ -104,7 +104,7 @@ impl<S: Sink> Reflector<S> {
         self.progress.failed(&error);
         let delay = self.delay(error.status());
         match error {
-            ListError::Refused(status) if status.is_not_found() && self.presence != Presence::Unknown => {
+            ListError::Rejected(status) if status.is_not_found() && self.presence != Presence::Unknown => {
                 if self.presence == Presence::There {
                     self.presence = Presence::Gone;
                     self.observer.gone(&self.name, &status);

@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt as _, stream};
 use watchkeeper_core::{
-    ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Object, WatchError, WatchOpening,
+    ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Object, WatchError, WatchFuture,
     WatchRequest, WatchStream,
 };
 
@@ -93,7 +93,7 @@ where
         stream::once((self.list)(request)).flat_map(parts).boxed()
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         Box::pin((self.watch)(request))
     }
 

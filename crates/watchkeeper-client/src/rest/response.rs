@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
-use watchkeeper_core::{Encoding, GroupVersion, Status, UnexpectedAnswer};
+use watchkeeper_core::{Encoding, GroupVersion, Status, UnexpectedResponse};
 use watchkeeper_wire::protobuf::Envelope;
 use watchkeeper_wire::{Kind, decode_bytes, json};
 
@@ -136,7 +136,7 @@ pub(super) fn status_for(request: &Request, code: StatusCode, headers: &HeaderMa
         Some(media_type) => media_type.as_bytes().starts_with(b"text/"),
     };
     let resource = request.group_resource();
-    Status::from(UnexpectedAnswer {
+    Status::from(UnexpectedResponse {
         code: code.as_u16(),
         method: request.method().as_str(),
         resource: resource.as_ref(),

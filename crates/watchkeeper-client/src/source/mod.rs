@@ -17,7 +17,7 @@ mod watch;
 use std::sync::Arc;
 
 use watchkeeper_core::{
-    FieldSelector, LabelSelector, ListRequest, ListStream, ListWatch, WatchOpening, WatchRequest,
+    FieldSelector, LabelSelector, ListRequest, ListStream, ListWatch, WatchFuture, WatchRequest,
 };
 use watchkeeper_wire::{Kind, ReadOptions};
 
@@ -128,7 +128,7 @@ impl ListWatch for RestSource {
         list::open(self.request(request.query()).shape(shape), self.reading())
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         watch::open(self.request(request.query()).shape(self.shape), self.reading())
     }
 }

@@ -3,7 +3,7 @@
 use futures_core::Stream;
 use futures_util::stream;
 use watchkeeper_core::{
-    BoxError, Encoding, WatchError, WatchEvent, WatchEventType, WatchOpening, WatchStream,
+    BoxError, Encoding, WatchError, WatchEvent, WatchEventType, WatchFuture, WatchStream,
 };
 use watchkeeper_wire::{Malformed, WatchFrames};
 
@@ -21,7 +21,7 @@ struct Watching<R> {
     request: String,
 }
 
-pub(super) fn open(request: Request, reading: Reading) -> WatchOpening {
+pub(super) fn open(request: Request, reading: Reading) -> WatchFuture {
     Box::pin(async move { Ok(Box::pin(open_watch(request, reading).await?) as WatchStream) })
 }
 

@@ -38,7 +38,7 @@ pub type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchEvent, WatchError>>
 ///
 /// It fails if the server rejects the watch, which the reflector reports. A failure after that is an
 /// item of the stream, and is retried without a report.
-pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchError>> + Send>>;
+pub type WatchFuture = Pin<Box<dyn Future<Output = Result<WatchStream, WatchError>> + Send>>;
 
 /// A collection that can be listed and watched, as client-go's `ListerWatcher`.
 ///
@@ -53,7 +53,7 @@ pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErr
 /// use futures_util::{FutureExt, StreamExt, future, stream};
 /// use watchkeeper_core::{
 ///     Encoded, ObjectMetaBuilder, ListAt, ListEnd, ListPart, ListRequest, ListStream, ListWatch, Object,
-///     WatchOpening, WatchRequest,
+///     WatchFuture, WatchRequest,
 /// };
 ///
 /// struct Still(Object);
@@ -64,7 +64,7 @@ pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErr
 ///         Box::pin(stream::iter([Ok(ListPart::Item(self.0.clone())), Ok(ListPart::End(end))]))
 ///     }
 ///
-///     fn watch(&self, _: WatchRequest) -> WatchOpening {
+///     fn watch(&self, _: WatchRequest) -> WatchFuture {
 ///         Box::pin(future::ok(stream::pending().boxed()))
 ///     }
 /// }
@@ -81,7 +81,7 @@ pub trait ListWatch: Send + Sync {
     fn list(&self, request: ListRequest) -> ListStream;
 
     /// Watches the collection.
-    fn watch(&self, request: WatchRequest) -> WatchOpening;
+    fn watch(&self, request: WatchRequest) -> WatchFuture;
 
     /// Returns whether [`WatchFrom::InitialEvents`] is supported; `true` by default. If not, or if the
     /// server rejects such a watch, the reflector lists first.
@@ -103,7 +103,7 @@ macro_rules! impl_for_pointers {
                 (**self).list(request)
             }
 
-            fn watch(&self, request: WatchRequest) -> WatchOpening {
+            fn watch(&self, request: WatchRequest) -> WatchFuture {
                 (**self).watch(request)
             }
 

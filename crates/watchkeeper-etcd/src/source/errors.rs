@@ -85,8 +85,8 @@ mod tests {
         let busy = Error::Busy { message: "busy".into() };
         assert!(matches!(of_list(busy), ListError::TooManyRequests(_)));
         let denied = || Error::Denied { message: "no".into() };
-        assert!(matches!(of_list(denied()), ListError::Refused(status) if status.is_forbidden()));
-        assert!(matches!(of_opening(denied()), WatchError::Refused(_)));
+        assert!(matches!(of_list(denied()), ListError::Rejected(status) if status.is_forbidden()));
+        assert!(matches!(of_opening(denied()), WatchError::Rejected(_)));
         assert!(matches!(of_list(Error::TooLong { length: 2, limit: 1 }), ListError::Malformed(_)));
     }
 }

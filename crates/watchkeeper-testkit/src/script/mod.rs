@@ -18,7 +18,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use watchkeeper_core::{
-    ListError, ListRequest, ListStream, ListWatch, WatchError, WatchOpening, WatchRequest,
+    ListError, ListRequest, ListStream, ListWatch, WatchError, WatchFuture, WatchRequest,
 };
 
 use answer::Said;
@@ -157,7 +157,7 @@ impl ListWatch for Script {
         }
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         match self.answer(Request::Watch(request)) {
             Some(Said::Watch(watch)) => telling::watch(self, watch),
             Some(Said::Refusal(error)) => Box::pin(async move { Err(error) }),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt as _, stream};
 use tokio::time::sleep;
-use watchkeeper_core::{ListStream, WatchOpening};
+use watchkeeper_core::{ListStream, WatchFuture};
 
 use super::answer::Line;
 use super::{List, Script, Watch};
@@ -38,7 +38,7 @@ pub(super) fn list(script: &Script, list: List) -> ListStream {
     tell(script, list.into_lines())
 }
 
-pub(super) fn watch(script: &Script, watch: Watch) -> WatchOpening {
+pub(super) fn watch(script: &Script, watch: Watch) -> WatchFuture {
     let stream = tell(script, watch.into_lines());
     Box::pin(async move { Ok(stream) })
 }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use watchkeeper_core::{
     Bookmark, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Status, WatchError,
-    WatchEvent, WatchFrom, WatchOpening, WatchRequest, WatchStream,
+    WatchEvent, WatchFrom, WatchFuture, WatchRequest, WatchStream,
 };
 use watchkeeper_testkit::script::object;
 
@@ -164,7 +164,7 @@ impl ListWatch for Model {
         Box::pin(stream::poll_fn(move |cx| parts.poll_recv(cx)))
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         let model = self.clone();
         Box::pin(async move {
             model.dawdle().await;
