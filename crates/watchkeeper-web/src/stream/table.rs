@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use watchkeeper_client::Client;
 use watchkeeper_core::{GroupVersion, GroupVersionResource, Object, ObjectMeta};
-use watchkeeper_print::{Column, Columns, PrinterColumn, Times, columns};
+use watchkeeper_print::{Column, Columns, PrinterColumn, TimestampFormat, columns};
 use watchkeeper_wire::{Kind, decode};
 
 use crate::tree::{Condition, Health, assess};
@@ -72,7 +72,7 @@ impl Table {
         undecodable: Undecodable,
     ) -> Self {
         let builtin = columns(&resource.group, &resource.version, &resource.resource);
-        if !builtin.are_of_others() {
+        if !builtin.is_default() {
             return Self { kind, columns: Source::Builtin(builtin), undecodable };
         }
         let requested = defined(resource, client).await;
@@ -89,7 +89,7 @@ impl Table {
 
     /// Returns the column definitions, as JSON.
     pub(super) fn head(&self) -> Arc<str> {
-        let columns = self.columns().dated();
+        let columns = self.columns().definitions_with_dates();
         let columns = columns.iter().map(|column| {
             json!({"name": column.name, "type": column.value_type, "priority": column.priority,
                    "description": column.description, "role": role(column)})
@@ -105,7 +105,7 @@ impl Table {
             self.undecodable.report(self.kind.name(), object, &error);
             Value::Null
         });
-        let mut cells = self.columns().row(&value, Times::Moments);
+        let mut cells = self.columns().row(&value, TimestampFormat::Absolute);
         cells.truncate(self.columns().definitions().len());
         let created = head.creation_timestamp().map(|created| created.to_string()).unwrap_or_default();
         let row = (
