@@ -33,6 +33,7 @@ mod quoted;
 mod report;
 mod selector;
 mod status;
+pub mod table;
 mod timestamp;
 mod token_bucket;
 mod uuid;

@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
+use watchkeeper_core::table::{self, TableError};
 
 use crate::cell::{Cell, Subject};
 use crate::cells::default_storage_class;
@@ -176,41 +177,29 @@ static BUILTIN: LazyLock<Tables> = LazyLock::new(|| {
         .unwrap_or_else(|error| panic!("invalid table of columns: {error}"))
 });
 
-/// An error in a table, which only a wrong table in the repository can cause.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-struct TableError {
-    line: usize,
-    problem: String,
-}
-
 fn read(text: &'static str) -> Result<Tables, TableError> {
     let mut read: Vec<((&'static str, &'static str, &'static str), Columns)> = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let fail = |problem: String| TableError { line: at + 1, problem };
-        if line.starts_with('#') || line.is_empty() {
-            continue;
-        }
-        if let Some(names) = line.strip_prefix("table ") {
-            let [group, version, plural] = names.split(' ').collect::<Vec<_>>()[..] else {
-                return Err(fail(format!("invalid line {line:?}")));
-            };
+    for row in table::rows(text) {
+        if row.text.starts_with("table ") {
+            let ["table", group, version, plural] = row.words()[..] else { return Err(row.invalid()) };
             let empty = Columns { definitions: Vec::new(), cells: Vec::new() };
-            read.push(((undashed(group), version, plural), empty));
+            read.push(((table::value(group), version, plural), empty));
             continue;
         }
-        let [name, value_type, format, priority, cell] = line.split(" | ").collect::<Vec<_>>()[..] else {
-            return Err(fail(format!("invalid line {line:?}")));
+        let [name, value_type, format, priority, cell] = row.columns()[..] else {
+            return Err(row.invalid());
         };
-        let (_, columns) = read.last_mut().ok_or_else(|| fail("no table yet".to_owned()))?;
-        columns.cells.push(Cell::parse(cell).map_err(fail)?);
+        let (_, columns) = read.last_mut().ok_or_else(|| row.error("no table yet"))?;
+        columns.cells.push(Cell::parse(cell).map_err(|problem| row.error(problem))?);
         if name != "-" {
             columns.definitions.push(Column {
                 name: Text::Borrowed(name),
                 value_type: Text::Borrowed(value_type),
-                format: Text::Borrowed(undashed(format)),
+                format: Text::Borrowed(table::value(format)),
                 description: Text::default(),
-                priority: priority.parse().map_err(|_| fail(format!("invalid priority {priority:?}")))?,
+                priority: priority
+                    .parse()
+                    .map_err(|_| row.error(format!("invalid priority {priority:?}")))?,
             });
         }
     }
@@ -218,10 +207,6 @@ fn read(text: &'static str) -> Result<Tables, TableError> {
     let (_, others) = read.pop_if(|(names, _)| *names == ("*", "*", "*")).ok_or_else(missing)?;
     let index = read.iter().enumerate().map(|(at, (names, _))| (*names, at)).collect();
     Ok(Tables { tables: read.into_iter().map(|(_, columns)| columns).collect(), index, others })
-}
-
-fn undashed(word: &'static str) -> &'static str {
-    if word == "-" { "" } else { word }
 }
 
 #[cfg(test)]
@@ -283,8 +268,8 @@ mod tests {
     fn invalid_tables_are_rejected_with_a_line_number() {
         let problem = |text| read(text).err().expect("the table is wrong").to_string();
         assert_eq!(problem("Name | string | name | 0 | name"), "line 1: no table yet");
-        assert_eq!(problem("table - pods"), "line 1: invalid line \"table - pods\"");
-        assert_eq!(problem("table - v1 pods\nName | x"), "line 2: invalid line \"Name | x\"");
+        assert_eq!(problem("table - pods"), "line 1: invalid row \"table - pods\"");
+        assert_eq!(problem("table - v1 pods\nName | x"), "line 2: invalid row \"Name | x\"");
         assert_eq!(problem("table - v1 pods\nA | string | - | 0 | guess"), "line 2: unknown cell \"guess\"");
         assert_eq!(problem("table - v1 pods\nA | string | - | x | name"), "line 2: invalid priority \"x\"");
         assert_eq!(problem(""), "line 0: no table for all others");
