@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use serde_json::Value;
 use watchkeeper_core::{
-    Encoded, Encoding, ListEnd, ObjectKey, ObjectMetaBuilder, ResourceVersion, WatchEventType,
+    Encoded, Encoding, ListMeta, ObjectKey, ObjectMetaBuilder, ResourceVersion, WatchEventType,
 };
 use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::protobuf::Cut;
@@ -30,7 +30,7 @@ async fn get(cluster: &Cluster, path: &str, accept: &str) -> Result<Bytes, Box<d
 }
 
 /// Splits a list in small chunks.
-fn split(encoding: Encoding, body: &[u8]) -> Result<(Vec<Vec<u8>>, ListEnd), Malformed> {
+fn split(encoding: Encoding, body: &[u8]) -> Result<(Vec<Vec<u8>>, ListMeta), Malformed> {
     let mut splitter = ListSplitter::new(encoding, Limits::DEFAULT);
     let mut items = Vec::new();
     for chunk in body.chunks(CHUNK) {
@@ -51,7 +51,10 @@ async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_clien
     let (of_json, json_end) = split(Encoding::Json, &get(&cluster, "/api/v1/namespaces", JSON).await?)?;
     let (of_pb, pb_end) = split(Encoding::Protobuf, &get(&cluster, "/api/v1/namespaces", PROTOBUF).await?)?;
     assert_eq!((json_end.kind.as_str(), pb_end.kind.as_str()), ("NamespaceList", "NamespaceList"));
-    assert!(json_end.version.as_u64() > Some(0) && pb_end.version.as_u64() >= json_end.version.as_u64());
+    assert!(
+        json_end.resource_version.as_u64() > Some(0)
+            && pb_end.resource_version.as_u64() >= json_end.resource_version.as_u64()
+    );
     assert!(of_json.len() >= 4, "a new cluster has at least four namespaces: {}", of_json.len());
     assert_eq!(of_json.len(), of_pb.len());
 
@@ -93,10 +96,10 @@ async fn pages_of_a_real_list_say_how_to_go_on() -> Outcome {
                 keys.push(head.key().clone());
             }
             let Some(next) = end.continue_token else {
-                assert_eq!(end.remaining, None);
+                assert_eq!(end.remaining_item_count, None);
                 break;
             };
-            assert!(end.remaining > Some(0), "{:?} remain", end.remaining);
+            assert!(end.remaining_item_count > Some(0), "{:?} remain", end.remaining_item_count);
             token = next;
         }
         assert!(pages >= 4 && keys.is_sorted() && keys.contains(&ObjectKey::cluster("default")), "{keys:?}");

@@ -34,7 +34,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     while let Some(part) = list.try_next().await? {
         match part {
             ListPart::Item(pod) => println!("LISTED : {}", pod.metadata.key()),
-            ListPart::End(end) => version = Some(end.version),
+            ListPart::End(end) => version = Some(end.resource_version),
         }
     }
     let version = version.ok_or("the list was incomplete")?;

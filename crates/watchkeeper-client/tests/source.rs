@@ -14,7 +14,7 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_client::source::RestSource;
 use watchkeeper_client::{RestClient, Transport};
 use watchkeeper_core::{
-    Encoding, ListAt, ListEnd, ListError, ListPart, ListRequest, ListWatch, Object, WatchError, WatchEvent,
+    Encoding, ListAt, ListError, ListMeta, ListPart, ListRequest, ListWatch, Object, WatchError, WatchEvent,
     WatchFrom, WatchRequest,
 };
 use watchkeeper_wire::Kind;
@@ -43,7 +43,7 @@ impl World {
     }
 }
 
-async fn list_all(source: &RestSource, request: ListRequest) -> Result<(Vec<Object>, ListEnd), ListError> {
+async fn list_all(source: &RestSource, request: ListRequest) -> Result<(Vec<Object>, ListMeta), ListError> {
     let parts: Vec<ListPart> = source.list(request).try_collect().await?;
     let mut items = Vec::new();
     for part in parts {
@@ -73,11 +73,11 @@ async fn a_collection_is_listed_by_pages_and_selectors_in_both_encodings() {
         let (items, end) = list_all(&source, ListRequest::default()).await.unwrap();
         assert_eq!(names(&items), ["default/a", "default/b", "kube-system/c"]);
         assert!(items.iter().all(|object| object.encoded.encoding == encoding));
-        assert!(!end.version.is_empty() && end.continue_token.is_none());
+        assert!(!end.resource_version.is_empty() && end.continue_token.is_none());
 
         let page = ListRequest { at: ListAt::MostRecent, limit: NonZeroU32::new(2) };
         let (first, end) = list_all(&source, page).await.unwrap();
-        assert_eq!((first.len(), end.remaining), (2, Some(1)));
+        assert_eq!((first.len(), end.remaining_item_count), (2, Some(1)));
         let rest = ListRequest { at: ListAt::Page(end.continue_token.unwrap()), limit: None };
         assert_eq!(names(&list_all(&source, rest).await.unwrap().0), ["kube-system/c"]);
 

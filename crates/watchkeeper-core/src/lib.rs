@@ -49,7 +49,7 @@ pub use kind::{
     GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind, GroupVersionResource,
 };
 pub use list_watch::{
-    BoxError, Collection, EndlessList, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream,
+    BoxError, Collection, EndlessList, ListAt, ListError, ListMeta, ListPart, ListRequest, ListStream,
     ListWatch, ListWatchFactory, MAX_EMPTY_PAGES, MAX_PAGES, Paging, Union, WatchError, WatchFrom,
     WatchFuture, WatchRequest, WatchStream,
 };

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use futures_util::{FutureExt, StreamExt, future, stream};
 use watchkeeper_core::{
-    Bookmark, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Status, StatusReason,
+    Bookmark, ListError, ListMeta, ListPart, ListRequest, ListStream, ListWatch, Status, StatusReason,
     WatchError, WatchEvent, WatchFrom, WatchFuture, WatchRequest,
 };
 
@@ -108,7 +108,7 @@ fn sources_support_initial_events_by_default() {
     struct Empty;
     impl ListWatch for Empty {
         fn list(&self, _: ListRequest) -> ListStream {
-            let end = ListEnd::new(1.into());
+            let end = ListMeta::new(1.into());
             Box::pin(stream::iter([Ok(ListPart::End(end))]))
         }
         fn watch(&self, _: WatchRequest) -> WatchFuture {

@@ -28,7 +28,7 @@ async fn a_list_says_its_items_and_its_end_in_its_time() {
         ("default/a".to_owned(), &7.into())
     );
     assert_eq!(
-        (end.version.clone(), end.continue_token.as_deref(), end.remaining),
+        (end.resource_version.clone(), end.continue_token.as_deref(), end.remaining_item_count),
         (10.into(), Some("p2"), Some(4))
     );
     assert_eq!(script.list(ListRequest::default()).count().await, 0);

@@ -9,7 +9,7 @@ use crate::store::{ChangeType, Stored};
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use watchkeeper_core::{
-    Bookmark, Encoded, FieldSelector, LabelSelector, ListEnd, ListError, ListPart, ListRequest, ListStream,
+    Bookmark, Encoded, FieldSelector, LabelSelector, ListError, ListMeta, ListPart, ListRequest, ListStream,
     ListWatch, Object, Status, WatchError, WatchEvent, WatchFuture, WatchRequest,
 };
 
@@ -97,11 +97,11 @@ impl ListWatch for StoreSource {
             match page {
                 Err(status) => vec![Err(ListError::from(status))],
                 Ok(page) => {
-                    let end = ListEnd {
-                        version: page.revision.into(),
+                    let end = ListMeta {
+                        resource_version: page.revision.into(),
                         continue_token: page.continue_token,
-                        remaining: page.remaining,
-                        ..ListEnd::default()
+                        remaining_item_count: page.remaining,
+                        ..ListMeta::default()
                     };
                     let items = page.items.iter().map(|stored| source.shown(stored).map(ListPart::Item));
                     let end = std::iter::once(Ok(ListPart::End(end)));

@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt as _, stream};
 use watchkeeper_core::{
-    ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Object, WatchError, WatchFuture,
+    ListError, ListMeta, ListPart, ListRequest, ListStream, ListWatch, Object, WatchError, WatchFuture,
     WatchRequest, WatchStream,
 };
 
@@ -12,7 +12,7 @@ pub struct Page {
     /// The objects.
     pub items: Vec<Object>,
     /// The version of the list, and where the next page begins.
-    pub end: ListEnd,
+    pub end: ListMeta,
 }
 
 /// A source made of a closure that lists and one that watches: for whatever has objects and is none of the
@@ -25,7 +25,7 @@ pub struct Page {
 /// # async fn main() {
 /// use futures_util::{StreamExt as _, stream};
 /// use watchkeeper_cache::source::{Page, from_closures};
-/// use watchkeeper_core::{Encoded, ObjectMetaBuilder, ListEnd, ListRequest, ListWatch as _, Object, WatchEvent};
+/// use watchkeeper_core::{Encoded, ObjectMetaBuilder, ListMeta, ListRequest, ListWatch as _, Object, WatchEvent};
 ///
 /// fn file(name: &str, version: &str) -> Object {
 ///     let head = ObjectMetaBuilder::default().name(name).version(version).finish();
@@ -34,7 +34,7 @@ pub struct Page {
 ///
 /// let files = from_closures(
 ///     |_request| async {
-///         let end = ListEnd::new(2.into());
+///         let end = ListMeta::new(2.into());
 ///         Ok(Page { items: vec![file("a", "1"), file("b", "2")], end })
 ///     },
 ///     |_request| async {

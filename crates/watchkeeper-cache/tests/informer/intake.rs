@@ -6,7 +6,7 @@ use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_cache::{Informer, InformerFactory, transform};
 use watchkeeper_client::resource::ApplyOptions;
 use watchkeeper_client::rest::Content;
-use watchkeeper_core::{Encoded, Encoding, ListEnd, ListWatch, Object, ObjectMetaBuilder};
+use watchkeeper_core::{Encoded, Encoding, ListMeta, ListWatch, Object, ObjectMetaBuilder};
 use watchkeeper_wire::{FieldPath, Kind, Paths, ReadOptions};
 
 use crate::{PATIENCE, World, config_maps, kept};
@@ -20,7 +20,7 @@ async fn apply(world: &World, name: &str, extra: &str) {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"app": "web"}},
         "data": {"a": "1", "b": extra}, "immutable": false});
     let options = ApplyOptions { field_manager: "tests".into(), force: false, dry_run: false };
-    world.maps().apply(&map, &options).await.unwrap();
+    world.maps().apply_object(&map, &options).await.unwrap();
 }
 
 /// What an informer keeps of the maps of the tests once it has the last: their encoding, and their JSON with no
@@ -121,7 +121,7 @@ fn one_widget() -> impl ListWatch + 'static {
             let head =
                 ObjectMetaBuilder::default().name("w").version("7").uid("u").label("app", "web").finish();
             let body = br#"{"metadata":{"name":"w"},"spec":{"size":3,"colour":"red"}}"#;
-            let end = ListEnd::new(7.into());
+            let end = ListMeta::new(7.into());
             Ok(Page { items: vec![Object { metadata: head, encoded: Encoded::json(*body) }], end })
         },
         |_| async { Ok(stream::pending().boxed()) },

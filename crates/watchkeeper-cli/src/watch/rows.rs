@@ -12,7 +12,7 @@ use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_client::rest::{Request, RequestError};
 use watchkeeper_client::transport::Body;
 use watchkeeper_core::{
-    Bookmark, BoxError, Encoded, Encoding, ListEnd, ListError, ListRequest, ListWatch, Object,
+    Bookmark, BoxError, Encoded, Encoding, ListError, ListMeta, ListRequest, ListWatch, Object,
     ObjectMetaBuilder, Status, WatchError, WatchEvent, WatchEventType, WatchStream,
 };
 use watchkeeper_wire::{Annotations, Limits, WatchFrames, json};
@@ -39,11 +39,11 @@ async fn page(request: Request, columns: Columns) -> Result<Page, ListError> {
     let items = objects(&answer, &columns).map_err(ListError::Malformed)?;
     let metadata = &answer["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default();
-    let end = ListEnd {
-        version: text("resourceVersion").into(),
+    let end = ListMeta {
+        resource_version: text("resourceVersion").into(),
         continue_token: Some(text("continue").to_owned()).filter(|token| !token.is_empty()),
-        remaining: metadata["remainingItemCount"].as_u64(),
-        ..ListEnd::default()
+        remaining_item_count: metadata["remainingItemCount"].as_u64(),
+        ..ListMeta::default()
     };
     Ok(Page { items, end })
 }

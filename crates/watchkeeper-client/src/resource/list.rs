@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
-use watchkeeper_core::{Encoding, GroupVersion, ResourceVersion};
+use watchkeeper_core::{Encoding, GroupVersion, ListMeta};
 use watchkeeper_wire::protobuf::peek_type;
 use watchkeeper_wire::{Kind, Limits, ListSplitter, decode_bytes, json};
 
@@ -27,17 +27,6 @@ pub struct List<T> {
     pub metadata: ListMeta,
     /// The objects.
     pub items: Vec<T>,
-}
-
-/// The metadata of a list.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ListMeta {
-    /// The resource version of the list.
-    pub resource_version: ResourceVersion,
-    /// The token for the next page, if there is one.
-    pub continue_token: Option<String>,
-    /// Number of objects on the following pages, if the server reports it.
-    pub remaining_item_count: Option<u64>,
 }
 
 impl<T> IntoIterator for List<T> {
@@ -135,15 +124,8 @@ impl<T: DeserializeOwned> Items<T> {
     }
 
     fn finish(self) -> Result<List<T>, String> {
-        let end = self.split.finish().map_err(|error| error.to_string())?;
-        Ok(List {
-            metadata: ListMeta {
-                resource_version: end.version,
-                continue_token: end.continue_token,
-                remaining_item_count: end.remaining,
-            },
-            items: self.items,
-        })
+        let metadata = self.split.finish().map_err(|error| error.to_string())?;
+        Ok(List { metadata, items: self.items })
     }
 }
 

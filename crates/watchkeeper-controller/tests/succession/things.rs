@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_controller::Error;
 use watchkeeper_core::{
-    Encoded, ListEnd, ListWatch, Object, ObjectKey, ObjectMetaBuilder, Status, WatchError, WatchEvent,
+    Encoded, ListMeta, ListWatch, Object, ObjectKey, ObjectMetaBuilder, Status, WatchError, WatchEvent,
     WatchFrom, WatchRequest, WatchStream,
 };
 
@@ -137,7 +137,7 @@ impl Things {
                 sleep(Duration::from_millis(random.below(300))).await;
                 let state = things.state.lock();
                 let version = (state.log.len() as u64).into();
-                let end = ListEnd::new(version);
+                let end = ListMeta::new(version);
                 Ok(Page { items: state.wanted.values().cloned().collect(), end })
             }
         };

@@ -52,7 +52,7 @@ pub type WatchFuture = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErro
 /// ```
 /// use futures_util::{FutureExt, StreamExt, future, stream};
 /// use watchkeeper_core::{
-///     Encoded, ObjectMetaBuilder, ListAt, ListEnd, ListPart, ListRequest, ListStream, ListWatch, Object,
+///     Encoded, ObjectMetaBuilder, ListAt, ListMeta, ListPart, ListRequest, ListStream, ListWatch, Object,
 ///     WatchFuture, WatchRequest,
 /// };
 ///
@@ -60,7 +60,7 @@ pub type WatchFuture = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErro
 ///
 /// impl ListWatch for Still {
 ///     fn list(&self, _: ListRequest) -> ListStream {
-///         let end = ListEnd::new(self.0.metadata.resource_version().clone());
+///         let end = ListMeta::new(self.0.metadata.resource_version().clone());
 ///         Box::pin(stream::iter([Ok(ListPart::Item(self.0.clone())), Ok(ListPart::End(end))]))
 ///     }
 ///
@@ -74,7 +74,7 @@ pub type WatchFuture = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErro
 ///
 /// let list = source.list(ListRequest { at: ListAt::Any, limit: None });
 /// let parts: Vec<_> = list.map(Result::unwrap).collect().now_or_never().unwrap();
-/// assert!(matches!(&parts[..], [ListPart::Item(_), ListPart::End(end)] if end.version == 7.into()));
+/// assert!(matches!(&parts[..], [ListPart::Item(_), ListPart::End(end)] if end.resource_version == 7.into()));
 /// ```
 pub trait ListWatch: Send + Sync {
     /// Lists the collection, or a page of it.
@@ -129,28 +129,28 @@ pub enum ListPart {
     /// An object of the collection.
     Item(Object),
     /// The end of the page. Nothing follows it.
-    End(ListEnd),
+    End(ListMeta),
 }
 
-/// The metadata of a list, known at the end of a page.
+/// The metadata of a list: `ListMeta` of `meta/v1`, and the type of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ListEnd {
+pub struct ListMeta {
     /// The resource version of the list, to watch from.
-    pub version: ResourceVersion,
+    pub resource_version: ResourceVersion,
     /// The token for the next page; `None` on the last page. A short or empty page is not
     /// necessarily the last.
     pub continue_token: Option<String>,
     /// The number of items in the remaining pages, if the server counts them.
-    pub remaining: Option<u64>,
+    pub remaining_item_count: Option<u64>,
     /// The list's `apiVersion`; empty if the source has none.
     pub api_version: String,
     /// The list's kind, such as `PodList`; empty if the source has none.
     pub kind: String,
 }
 
-impl ListEnd {
+impl ListMeta {
     /// Creates the end of an unpaged list.
-    pub fn new(version: ResourceVersion) -> Self {
-        Self { version, ..Self::default() }
+    pub fn new(resource_version: ResourceVersion) -> Self {
+        Self { resource_version, ..Self::default() }
     }
 }

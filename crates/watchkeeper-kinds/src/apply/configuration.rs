@@ -28,6 +28,11 @@ use super::extract::{self, ExtractError};
 ///     type Kind = Widget;
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an apply configuration",
+    label = "expected an apply type such as `DeploymentApply`",
+    note = "apply types are in `watchkeeper_kinds::apply`; `apply_object` applies any serializable object"
+)]
 pub trait ApplyConfiguration: Serialize {
     /// The kind.
     type Kind;
