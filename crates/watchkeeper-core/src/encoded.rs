@@ -13,6 +13,29 @@ pub enum Encoding {
     Protobuf,
 }
 
+impl Encoding {
+    /// Returns the media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// Returns the encoding of a `Content-Type`, ignoring its parameters.
+    ///
+    /// ```
+    /// use watchkeeper_core::Encoding;
+    ///
+    /// assert_eq!(Encoding::from_content_type("application/json;charset=utf-8"), Some(Encoding::Json));
+    /// assert_eq!(Encoding::from_content_type("text/plain"), None);
+    /// ```
+    pub fn from_content_type(text: &str) -> Option<Self> {
+        let media_type = text.split(';').next()?.trim();
+        [Self::Json, Self::Protobuf].into_iter().find(|encoding| encoding.media_type() == media_type)
+    }
+}
+
 impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

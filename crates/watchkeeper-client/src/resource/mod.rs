@@ -30,6 +30,7 @@ pub use list::List;
 pub use options::{ApplyOptions, DeleteOptions, ListOptions, Propagation, WriteOptions};
 pub use verbs::DeletedCollection;
 pub use watch::EventStream;
+pub use watchkeeper_core::ListMeta;
 
 /// Maximum size of a response with a single object, in bytes; as for an item of a list or watch. A request
 /// of [`ResourceClient::rest`] can set its own [limit](Request::max_response_bytes).

@@ -8,7 +8,7 @@ use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, Object, ObjectMeta
 use watchkeeper_wire::protobuf::{self, Cut};
 use watchkeeper_wire::{Annotations, Kind, Limits, ReadOptions, decode, json, read_object_meta, schema};
 
-use crate::rest::MediaType;
+use crate::rest;
 
 /// Decodes objects of a list or watch.
 pub(crate) trait Read {
@@ -69,11 +69,8 @@ impl Read for Reading {
 
 /// Returns the encoding of a response.
 pub(crate) fn encoding_of(headers: &HeaderMap) -> Result<Encoding, BoxError> {
-    match MediaType::of(headers.get(CONTENT_TYPE)) {
-        Some(MediaType::Json) => Ok(Encoding::Json),
-        Some(MediaType::Protobuf) => Ok(Encoding::Protobuf),
-        None => Err(format!("unsupported media type {:?}", headers.get(CONTENT_TYPE)).into()),
-    }
+    let header = headers.get(CONTENT_TYPE);
+    rest::encoding_of(header).ok_or_else(|| format!("unsupported media type {header:?}").into())
 }
 
 /// Decodes the object of a BOOKMARK event.
