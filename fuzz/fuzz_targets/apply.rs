@@ -84,7 +84,7 @@ fn version(written: Result<WriteResponse, Status>) -> Result<Option<(String, boo
             let object = stored.object();
             let value: Value = serde_json::from_slice(&object.encoded.body).expect("what is stored is JSON");
             let has_managers = value["metadata"].get("managedFields").is_some();
-            Ok(Some((object.head.version().to_string(), has_managers)))
+            Ok(Some((object.metadata.resource_version().to_string(), has_managers)))
         }
         _ => Ok(None),
     }

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 use libfuzzer_sys::fuzz_target;
-use watchkeeper_core::{EventKind, GroupVersion, ObjectKey, ResourceVersion};
+use watchkeeper_core::{GroupVersion, ObjectKey, ResourceVersion, WatchEventType};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(data) else { return };
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(version) = text.parse::<GroupVersion>() {
         assert_eq!(version.to_string(), text);
     }
-    if let Ok(kind) = text.parse::<EventKind>() {
+    if let Ok(kind) = text.parse::<WatchEventType>() {
         assert_eq!(kind.as_str(), text);
     }
     let (left, right) = text.split_once(' ').unwrap_or((text, "1"));

@@ -5,14 +5,14 @@
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use watchkeeper_core::ListEnd;
+use watchkeeper_core::ListMeta;
 use watchkeeper_fuzz::{choice, chunks, is_stricter};
 use watchkeeper_wire::{Limits, Malformed, json};
 
 /// Tight enough to be met.
 const LIMITS: Limits = Limits { object_bytes: 512, envelope_bytes: 256, depth: 24 };
 
-type Outcome = (Vec<Vec<u8>>, Result<ListEnd, Malformed>);
+type Outcome = (Vec<Vec<u8>>, Result<ListMeta, Malformed>);
 
 #[derive(Deserialize)]
 struct List<'a> {
@@ -64,10 +64,10 @@ fn compare_with_serde(body: &[u8], (items, end): &Outcome) {
             assert_eq!(*items, found);
             assert_eq!(end.api_version, list.api_version.unwrap_or_default());
             assert_eq!(end.kind, list.kind.unwrap_or_default());
-            assert_eq!(end.version, metadata.resource_version.as_deref().unwrap_or_default().into());
+            assert_eq!(end.resource_version, metadata.resource_version.as_deref().unwrap_or_default().into());
             assert_eq!(end.continue_token, metadata.r#continue.filter(|token| !token.is_empty()));
             assert_eq!(
-                end.remaining,
+                end.remaining_item_count,
                 metadata.remaining_item_count.and_then(|count| u64::try_from(count).ok())
             );
         }

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 use serde_json::Value;
-use watchkeeper_core::{Head, HeadBuilder, Timestamp};
+use watchkeeper_core::{ObjectMeta, ObjectMetaBuilder, Timestamp};
 use watchkeeper_fuzz::{is_stricter, paths, remove, set};
 use watchkeeper_wire::transcode::{self, Types};
-use watchkeeper_wire::{Annotations, FieldPath, Intake, Kind, Malformed, decode, json};
+use watchkeeper_wire::{Annotations, FieldPath, Kind, Malformed, ReadOptions, decode, json};
 
 #[derive(Deserialize)]
 struct Object {
@@ -55,7 +55,7 @@ fn pairs(map: Option<&BTreeMap<String, Option<String>>>) -> BTreeMap<&str, &str>
         .collect()
 }
 
-fn compare_heads(object: &[u8], ours: &Result<Head, Malformed>) {
+fn compare_heads(object: &[u8], ours: &Result<ObjectMeta, Malformed>) {
     let Ok(Object { metadata: Some(expected) }) = serde_json::from_slice(object) else { return };
     let times = [time(expected.creation_timestamp.as_deref()), time(expected.deletion_timestamp.as_deref())];
     let [Ok(created), Ok(deleted)] = times else {
@@ -70,15 +70,15 @@ fn compare_heads(object: &[u8], ours: &Result<Head, Malformed>) {
     assert_eq!(head.key().name(), text(&expected.name));
     assert_eq!(head.key().namespace().unwrap_or_default(), text(&expected.namespace));
     assert_eq!(head.uid(), text(&expected.uid));
-    assert_eq!(head.version().to_string(), text(&expected.resource_version));
+    assert_eq!(head.resource_version().to_string(), text(&expected.resource_version));
     assert_eq!(head.generation(), expected.generation.unwrap_or_default());
-    assert_eq!((head.created(), head.deleted()), (created, deleted));
+    assert_eq!((head.creation_timestamp(), head.deletion_timestamp()), (created, deleted));
     assert_eq!(head.labels().collect::<BTreeMap<_, _>>(), pairs(expected.labels.as_ref()));
     assert_eq!(head.annotations().collect::<BTreeMap<_, _>>(), pairs(expected.annotations.as_ref()));
     let owners: Vec<Owner> =
         expected.owner_references.unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect();
-    assert_eq!(head.owners().len(), owners.len());
-    for (ours, owner) in head.owners().zip(owners) {
+    assert_eq!(head.owner_references().len(), owners.len());
+    for (ours, owner) in head.owner_references().zip(owners) {
         let parts = [ours.api_version, ours.kind, ours.name, ours.uid];
         assert_eq!(
             parts.map(str::to_owned),
@@ -96,8 +96,11 @@ fn compare_bodies(object: &[u8], paths: &[FieldPath]) {
     let cut = json::cut(object, &set(paths)).expect("serde_json takes it");
     assert_eq!(serde_json::from_slice::<Value>(&cut).expect("K1"), expected);
 
-    let intake = Intake { annotations: Annotations::Keep, cut: set(paths), ..Intake::default() };
-    let Ok(kept) = json::read_object(object, &intake, &mut HeadBuilder::default()) else { return };
+    let read_options =
+        ReadOptions { annotations: Annotations::Keep, cut: set(paths), ..ReadOptions::default() };
+    let Ok(kept) = json::read_object(object, &read_options, &mut ObjectMetaBuilder::default()) else {
+        return;
+    };
     for name in ["apiVersion", "kind"] {
         remove(&mut expected, &[name]);
     }
@@ -115,17 +118,18 @@ fn compare_bodies(object: &[u8], paths: &[FieldPath]) {
 
 fuzz_target!(|data: &[u8]| {
     let (paths, object) = paths(data);
-    let mut builder = HeadBuilder::default();
-    let head = json::read_head(object, Annotations::Keep, &mut builder);
+    let mut builder = ObjectMetaBuilder::default();
+    let head = json::read_object_meta(object, Annotations::Keep, &mut builder);
     compare_heads(object, &head);
     compare_bodies(object, &paths);
 
     // A builder that has been used, and failed, is as good as new.
-    assert_eq!(json::read_head(object, Annotations::Keep, &mut builder), head);
-    let intake = Intake { annotations: Annotations::Keep, cut: set(&paths), ..Intake::default() };
-    let kept = json::read_object(object, &intake, &mut builder);
+    assert_eq!(json::read_object_meta(object, Annotations::Keep, &mut builder), head);
+    let read_options =
+        ReadOptions { annotations: Annotations::Keep, cut: set(&paths), ..ReadOptions::default() };
+    let kept = json::read_object(object, &read_options, &mut builder);
     if let Ok(kept) = &kept {
-        assert_eq!(Ok(&kept.head), head.as_ref());
+        assert_eq!(Ok(&kept.metadata), head.as_ref());
     }
     if head.is_ok() && serde_json::from_slice::<Value>(object).is_ok() {
         assert!(kept.is_ok(), "a body can be cut if its head can be read and it is JSON throughout");

@@ -5,14 +5,14 @@
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use watchkeeper_core::EventKind;
+use watchkeeper_core::WatchEventType;
 use watchkeeper_fuzz::{choice, chunks, is_stricter};
 use watchkeeper_wire::{Limits, Malformed, json};
 
 /// Tight enough to be met.
 const LIMITS: Limits = Limits { object_bytes: 256, envelope_bytes: 64, depth: 24 };
 
-type Outcome = (Vec<(EventKind, Vec<u8>)>, Result<(), Malformed>);
+type Outcome = (Vec<(WatchEventType, Vec<u8>)>, Result<(), Malformed>);
 
 #[derive(Deserialize)]
 struct Event<'a> {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use watchkeeper_core::ListEnd;
+use watchkeeper_core::ListMeta;
 use watchkeeper_fuzz::{choice, chunks, put};
 use watchkeeper_wire::protobuf::{self, Envelope};
 use watchkeeper_wire::{Limits, Malformed, Problem};
@@ -11,7 +11,7 @@ use watchkeeper_wire::{Limits, Malformed, Problem};
 /// Tight enough to be met.
 const LIMITS: Limits = Limits { object_bytes: 128, envelope_bytes: 64, depth: 24 };
 
-type Outcome = (Vec<Vec<u8>>, Result<ListEnd, Malformed>);
+type Outcome = (Vec<Vec<u8>>, Result<ListMeta, Malformed>);
 
 fn split(body: &[u8], choice: u8, limits: Limits) -> Outcome {
     let (mut split, mut items) = (protobuf::ListSplitter::new(limits), Vec::new());
@@ -42,7 +42,7 @@ fn round_trip(choice: u8, data: &[u8]) {
     let (found, end) = split(&body, choice, Limits::DEFAULT);
     let end = end.expect("it is a list");
     assert_eq!(found, items);
-    assert_eq!((end.version, &*end.kind), (version.as_ref().into(), "PodList"));
+    assert_eq!((end.resource_version, &*end.kind), (version.as_ref().into(), "PodList"));
 }
 
 fuzz_target!(|data: &[u8]| {

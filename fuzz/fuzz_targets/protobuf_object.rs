@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use watchkeeper_core::{Encoded, HeadBuilder};
+use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 use watchkeeper_fuzz::{remove, set};
 use watchkeeper_wire::protobuf::{self, Cut, Envelope};
 use watchkeeper_wire::transcode::{self, Types};
@@ -59,14 +59,14 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(&data[envelope.message_offset..][..envelope.message.len()], envelope.message);
         envelope.message
     });
-    let mut builder = HeadBuilder::default();
-    let head = protobuf::read_head(message, Annotations::Keep, &mut builder);
-    assert_eq!(protobuf::read_head(message, Annotations::Keep, &mut builder), head);
+    let mut builder = ObjectMetaBuilder::default();
+    let head = protobuf::read_object_meta(message, Annotations::Keep, &mut builder);
+    assert_eq!(protobuf::read_object_meta(message, Annotations::Keep, &mut builder), head);
     let cut = Cut::managed_fields();
     match protobuf::read_object(message, Annotations::Keep, &cut, &mut builder) {
         Ok(object) => {
-            assert_eq!(head.as_ref(), Ok(&object.head));
-            let of_rest = protobuf::read_head(&object.encoded.body, Annotations::Keep, &mut builder);
+            assert_eq!(head.as_ref(), Ok(&object.metadata));
+            let of_rest = protobuf::read_object_meta(&object.encoded.body, Annotations::Keep, &mut builder);
             assert_eq!(of_rest, head, "what is cut out is not in a head");
         }
         Err(_) => assert!(head.is_err() || cut.copy(message).is_err()),

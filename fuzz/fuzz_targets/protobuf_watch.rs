@@ -3,15 +3,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use watchkeeper_core::EventKind;
+use watchkeeper_core::WatchEventType;
 use watchkeeper_fuzz::{choice, chunks, put};
 use watchkeeper_wire::{Limits, Malformed, protobuf};
 
 /// Tight enough to be met.
 const LIMITS: Limits = Limits { object_bytes: 128, envelope_bytes: 64, depth: 24 };
-const KINDS: [EventKind; 3] = [EventKind::Added, EventKind::Bookmark, EventKind::Error];
+const KINDS: [WatchEventType; 3] = [WatchEventType::Added, WatchEventType::Bookmark, WatchEventType::Error];
 
-type Outcome = (Vec<(EventKind, Vec<u8>)>, Result<(), Malformed>);
+type Outcome = (Vec<(WatchEventType, Vec<u8>)>, Result<(), Malformed>);
 
 fn frame(body: &[u8], choice: u8, limits: Limits) -> Outcome {
     let (mut frames, mut events) = (protobuf::WatchFrames::new(limits), Vec::new());

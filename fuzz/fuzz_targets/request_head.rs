@@ -17,7 +17,11 @@ fn written(authority: &Authority) -> String {
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Some(authority) = Authority::parse(text) {
-        assert_eq!(Authority::parse(&written(&authority)).as_ref(), Some(&authority), "what is read is written");
+        assert_eq!(
+            Authority::parse(&written(&authority)).as_ref(),
+            Some(&authority),
+            "what is read is written"
+        );
         // Whoever is let in is this machine, by name or by address.
         if Hosts::default().contains(&authority.host) {
             match &authority.host {

@@ -52,12 +52,16 @@ fuzz_target!(|data: &[u8]| {
         let moment = Timestamp { seconds: 1_700_000_000, nanos: 0 };
         let _ = serde_json::to_vec(&Printer::new(resource, moment).object(&value)).expect("a table is JSON");
 
-        let name = stored.object().head.key().name().to_owned();
+        let name = stored.object().metadata.key().name().to_owned();
         let one = Call { name: Some(&name), ..all };
         if let Ok(again) = writer.update(&one, value, &options).await
             && let ResponseBody::Stored(again) = again.body
         {
-            assert_eq!(again.object().head.version(), stored.object().head.version(), "of {kind:?}");
+            assert_eq!(
+                again.object().metadata.resource_version(),
+                stored.object().metadata.resource_version(),
+                "of {kind:?}"
+            );
         }
         let form = [PatchType::Json, PatchType::Merge, PatchType::Strategic][usize::from(*form) % 3];
         let _ = writer.patch(&one, form, patch.to_vec().into(), &options).await;

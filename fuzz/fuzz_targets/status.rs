@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use watchkeeper_core::{Status, UnexpectedAnswer};
+use watchkeeper_core::{Status, UnexpectedResponse};
 
 fn check(status: &Status) {
     let json = serde_json::to_vec(status).expect("a status can be written");
@@ -35,12 +35,12 @@ fuzz_target!(|data: &[u8]| {
         check(&status);
     }
     let Some((code, text)) = data.split_first_chunk() else { return };
-    let answer = UnexpectedAnswer {
+    let answer = UnexpectedResponse {
         code: u16::from_le_bytes(*code),
         method: "POST",
         text: Some(text),
         retry_after: Some(Duration::from_millis(text.len() as u64)),
-        ..UnexpectedAnswer::default()
+        ..UnexpectedResponse::default()
     };
     let status = Status::from(answer);
     assert!(status.is_unexpected_server_error());

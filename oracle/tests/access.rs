@@ -72,7 +72,10 @@ async fn a_user_sees_what_rbac_lets_them_see() {
         [("list", "pods", "b"), ("list", "pods", ""), ("list", "secrets", "a"), ("delete", "pods", "a")]
     {
         let refused = check(verb, resource, namespace).await.unwrap_err();
-        assert!(matches!(refused, AccessError::Forbidden(_)), "{verb} {resource} in {namespace:?}: {refused}");
+        assert!(
+            matches!(refused, AccessError::Forbidden(_)),
+            "{verb} {resource} in {namespace:?}: {refused}"
+        );
     }
     let whole = check("list", "pods", "").await.unwrap_err().to_string();
     assert!(whole.ends_with("name one that you may read (namespace=...)"), "{whole}");

@@ -646,8 +646,7 @@ async fn who_signs_in_sees_what_there_is_and_the_token_is_nowhere_to_be_read() -
     stage.rows(&[]).await?;
 
     stage.browser.press(&format!("guessed{ENTER}")).await?;
-    let refused =
-        "Sign-in failed: the API server rejected the token: invalid bearer token";
+    let refused = "Sign-in failed: the API server rejected the token: invalid bearer token";
     stage.text("dialog[open] [role=alert]:not([hidden])", refused).await?;
     stage.rows(&[]).await?;
 

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use watchkeeper_core::{Encoded, HeadBuilder};
+use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 use watchkeeper_oracle::{random_objects, testdata};
 use watchkeeper_wire::protobuf::{self, Envelope};
 use watchkeeper_wire::transcode::{self, Types};
@@ -177,7 +177,7 @@ fn a_thousand_random_objects_of_every_kind_go_both_ways() -> Outcome {
 }
 #[test]
 fn the_head_of_a_random_object_is_the_same_in_both_encodings() -> Outcome {
-    let (mut tally, mut builder) = (Tally::default(), HeadBuilder::default());
+    let (mut tally, mut builder) = (Tally::default(), ObjectMetaBuilder::default());
     for object in random_objects(100)? {
         let object = object?;
         let meta = value(&object.json_of_pb)?;
@@ -187,8 +187,8 @@ fn the_head_of_a_random_object_is_the_same_in_both_encodings() -> Outcome {
         }
         let what = format!("{}/{} {} #{}", object.group, object.version, object.kind, object.index);
         let message = Envelope::open(&object.pb)?.message;
-        let of_json = json::read_head(&object.json_of_pb, Annotations::Keep, &mut builder);
-        let of_protobuf = protobuf::read_head(message, Annotations::Keep, &mut builder).map_err(text);
+        let of_json = json::read_object_meta(&object.json_of_pb, Annotations::Keep, &mut builder);
+        let of_protobuf = protobuf::read_object_meta(message, Annotations::Keep, &mut builder).map_err(text);
         tally.compare(&what, of_protobuf, &of_json?, |head| format!("{head:?}"));
     }
     tally.finish(10_000);

@@ -72,8 +72,8 @@ async fn gateway_range(server: &EtcdServer, revision: u64) -> Keys {
 fn held<'a>(objects: impl IntoIterator<Item = &'a Object>) -> Keys {
     let row = |object: &Object| {
         let body = String::from_utf8(object.encoded.body.to_vec()).unwrap();
-        let head = &object.head;
-        (head.key().to_string(), (head.uid().to_owned(), head.version().to_string(), body))
+        let head = &object.metadata;
+        (head.key().to_string(), (head.uid().to_owned(), head.resource_version().to_string(), body))
     };
     objects.into_iter().map(row).collect()
 }

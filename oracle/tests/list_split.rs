@@ -3,13 +3,15 @@
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use serde_json::Value;
-use watchkeeper_core::{Encoded, Encoding, EventKind, HeadBuilder, ListEnd, ObjectKey, ResourceVersion};
+use watchkeeper_core::{
+    Encoded, Encoding, ListMeta, ObjectKey, ObjectMetaBuilder, ResourceVersion, WatchEventType,
+};
 use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::protobuf::Cut;
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{
-    Annotations, Intake, Kind, Limits, ListSplitter, Malformed, WatchFrames, decode, json, protobuf,
-    read_head,
+    Annotations, Kind, Limits, ListSplitter, Malformed, ReadOptions, WatchFrames, decode, json, protobuf,
+    read_object_meta,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -28,7 +30,7 @@ async fn get(cluster: &Cluster, path: &str, accept: &str) -> Result<Bytes, Box<d
 }
 
 /// Splits a list in small chunks.
-fn split(encoding: Encoding, body: &[u8]) -> Result<(Vec<Vec<u8>>, ListEnd), Malformed> {
+fn split(encoding: Encoding, body: &[u8]) -> Result<(Vec<Vec<u8>>, ListMeta), Malformed> {
     let mut splitter = ListSplitter::new(encoding, Limits::DEFAULT);
     let mut items = Vec::new();
     for chunk in body.chunks(CHUNK) {
@@ -44,22 +46,25 @@ fn split(encoding: Encoding, body: &[u8]) -> Result<(Vec<Vec<u8>>, ListEnd), Mal
 async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_client_go() -> Outcome {
     let cluster = Cluster::start().await?;
     let kind = Kind::new("", "v1", "Namespace");
-    let mut builder = HeadBuilder::default();
+    let mut builder = ObjectMetaBuilder::default();
 
     let (of_json, json_end) = split(Encoding::Json, &get(&cluster, "/api/v1/namespaces", JSON).await?)?;
     let (of_pb, pb_end) = split(Encoding::Protobuf, &get(&cluster, "/api/v1/namespaces", PROTOBUF).await?)?;
     assert_eq!((json_end.kind.as_str(), pb_end.kind.as_str()), ("NamespaceList", "NamespaceList"));
-    assert!(json_end.version.as_u64() > Some(0) && pb_end.version.as_u64() >= json_end.version.as_u64());
+    assert!(
+        json_end.resource_version.as_u64() > Some(0)
+            && pb_end.resource_version.as_u64() >= json_end.resource_version.as_u64()
+    );
     assert!(of_json.len() >= 4, "a new cluster has at least four namespaces: {}", of_json.len());
     assert_eq!(of_json.len(), of_pb.len());
 
     let mut lines = Vec::new();
     for (json, pb) in of_json.iter().zip(&of_pb) {
-        let from_json = json::read_object(json, &Intake::default(), &mut builder)?;
+        let from_json = json::read_object(json, &ReadOptions::default(), &mut builder)?;
         let from_pb = protobuf::read_object(pb, Annotations::Skip, &Cut::managed_fields(), &mut builder)?;
-        assert_eq!(from_json.head, from_pb.head);
+        assert_eq!(from_json.metadata, from_pb.metadata);
         assert_eq!(decode::<Value>(&from_json.encoded, &kind)?, decode::<Value>(&from_pb.encoded, &kind)?);
-        lines.push(format!("{}/{}", from_pb.head.key().name(), from_pb.head.version()));
+        lines.push(format!("{}/{}", from_pb.metadata.key().name(), from_pb.metadata.resource_version()));
         // Whole, the two differ in nothing at all.
         let whole: Value = serde_json::from_slice(json)?;
         let mut out = Vec::new();
@@ -86,15 +91,15 @@ async fn pages_of_a_real_list_say_how_to_go_on() -> Outcome {
             let (items, end) = split(encoding, &body)?;
             pages += 1;
             for item in items {
-                let mut builder = HeadBuilder::default();
-                let head = read_head(encoding, &item, Annotations::Skip, &mut builder)?;
+                let mut builder = ObjectMetaBuilder::default();
+                let head = read_object_meta(encoding, &item, Annotations::Skip, &mut builder)?;
                 keys.push(head.key().clone());
             }
             let Some(next) = end.continue_token else {
-                assert_eq!(end.remaining, None);
+                assert_eq!(end.remaining_item_count, None);
                 break;
             };
-            assert!(end.remaining > Some(0), "{:?} remain", end.remaining);
+            assert!(end.remaining_item_count > Some(0), "{:?} remain", end.remaining_item_count);
             token = next;
         }
         assert!(pages >= 4 && keys.is_sorted() && keys.contains(&ObjectKey::cluster("default")), "{keys:?}");
@@ -113,29 +118,29 @@ async fn a_real_watch_list_is_framed_in_both_encodings_to_its_end_marker() -> Ou
     // The server ends the watch after a second, and the whole of it is looked at.
     let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
                 &resourceVersionMatch=NotOlderThan&timeoutSeconds=1";
-    let mut seen: Vec<Vec<(EventKind, String, ResourceVersion)>> = Vec::new();
+    let mut seen: Vec<Vec<(WatchEventType, String, ResourceVersion)>> = Vec::new();
     let accepts =
         [(JSON, Encoding::Json), ("application/vnd.kubernetes.protobuf;stream=watch", Encoding::Protobuf)];
     for (accept, encoding) in accepts {
         let body = get(&cluster, path, accept).await?;
         let mut events = Vec::new();
-        let mut builder = HeadBuilder::default();
+        let mut builder = ObjectMetaBuilder::default();
         let mut frames = WatchFrames::new(encoding, Limits::DEFAULT);
         for chunk in body.chunks(CHUNK) {
             frames.push(Bytes::copy_from_slice(chunk));
             while let Some(frame) = frames.next()? {
-                let head = read_head(encoding, frame.object, Annotations::Keep, &mut builder)?;
+                let head = read_object_meta(encoding, frame.object, Annotations::Keep, &mut builder)?;
                 let end = head.annotation("k8s.io/initial-events-end") == Some("true");
                 let name = if end { "the end".to_owned() } else { head.key().to_string() };
-                events.push((frame.kind, name, head.version().clone()));
+                events.push((frame.kind, name, head.resource_version().clone()));
             }
         }
         frames.finish()?;
         let initial =
-            events.iter().position(|(kind, name, _)| *kind == EventKind::Bookmark && name == "the end");
+            events.iter().position(|(kind, name, _)| *kind == WatchEventType::Bookmark && name == "the end");
         let initial = initial.ok_or_else(|| format!("no end marker in {events:?}"))?;
         events.truncate(initial); // what follows depends on the second in which it was asked
-        assert!(events.iter().all(|(kind, _, _)| *kind == EventKind::Added), "{events:?}");
+        assert!(events.iter().all(|(kind, _, _)| *kind == WatchEventType::Added), "{events:?}");
         assert!(events.iter().any(|(_, name, _)| name == "default/settings"), "{events:?}");
         seen.push(events);
     }

@@ -14,7 +14,9 @@ use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_cache::{InformerFactory, Keep, Notification};
 use watchkeeper_client::kubeconfig::{Overrides, Sources as Files};
 use watchkeeper_client::{Client, Config};
-use watchkeeper_core::{Collection, ListRequest, ListStream, ListWatch, Sources, WatchOpening, WatchRequest};
+use watchkeeper_core::{
+    Collection, ListRequest, ListStream, ListWatch, ListWatchFactory, WatchFuture, WatchRequest,
+};
 use watchkeeper_oracle::Cluster;
 
 /// What takes longer does not happen.
@@ -38,7 +40,7 @@ struct Counted {
     requests: Arc<AtomicUsize>,
 }
 
-impl Sources for Counting {
+impl ListWatchFactory for Counting {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
         Box::new(Counted { source: self.client.source(collection), requests: self.requests.clone() })
     }
@@ -50,7 +52,7 @@ impl ListWatch for Counted {
         self.source.list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         self.requests.fetch_add(1, Ordering::SeqCst);
         self.source.watch(request)
     }
@@ -111,7 +113,7 @@ async fn an_informer_of_a_removed_definition_ends_and_one_of_its_successor_begin
     factory.start();
     factory.wait_until_ready(PATIENCE).await.unwrap();
     let names = |now: watchkeeper_cache::Snapshot| -> Vec<String> {
-        now.iter().map(|gadget| gadget.head.key().name().to_owned()).collect()
+        now.iter().map(|gadget| gadget.metadata.key().name().to_owned()).collect()
     };
     assert_eq!(names(second.store().snapshot()), ["two"]);
     assert_eq!(names(first.store().snapshot()), [""; 0]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use watchkeeper_core::{
     FieldOperator, FieldRequirement, FieldSelector, GroupResource, LabelSelector, ResourceVersion, Status,
-    StructuredSelector, Timestamp, UnexpectedAnswer,
+    StructuredSelector, Timestamp, UnexpectedResponse,
 };
 use watchkeeper_oracle::{Words, words};
 use watchkeeper_wire::quantity;
@@ -231,7 +231,7 @@ fn a_response_that_is_no_status_becomes_the_status_that_go_makes_of_it() -> Outc
         let text = |name: &str| response[name].as_str().unwrap_or_default();
         let resource =
             GroupResource { group: text("group").to_owned(), resource: text("resource").to_owned() };
-        let answer = UnexpectedAnswer {
+        let answer = UnexpectedResponse {
             code: response["code"].as_u64().and_then(|code| code.try_into().ok()).unwrap_or_default(),
             method: text("method"),
             resource: (!resource.resource.is_empty()).then_some(&resource),

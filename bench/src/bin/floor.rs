@@ -19,8 +19,10 @@ use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::transport::Body;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_core::{Bookmark, Encoding, EventKind, GroupVersion, HeadBuilder, WatchFrom, WatchRequest};
-use watchkeeper_wire::{Annotations, Limits, WatchFrames, read_head};
+use watchkeeper_core::{
+    Bookmark, Encoding, GroupVersion, ObjectMetaBuilder, WatchEventType, WatchFrom, WatchRequest,
+};
+use watchkeeper_wire::{Annotations, Limits, WatchFrames, read_object_meta};
 
 /// How long it rests before its memory is read.
 const REST: Duration = Duration::from_secs(2);
@@ -91,9 +93,10 @@ impl Watch {
         let mut count = 0;
         while most != Some(count) {
             match self.frames.next()? {
-                Some(frame) if frame.kind == EventKind::Bookmark => {
-                    let mut head = HeadBuilder::default();
-                    let head = read_head(Encoding::Protobuf, frame.object, Annotations::Keep, &mut head)?;
+                Some(frame) if frame.kind == WatchEventType::Bookmark => {
+                    let mut head = ObjectMetaBuilder::default();
+                    let head =
+                        read_object_meta(Encoding::Protobuf, frame.object, Annotations::Keep, &mut head)?;
                     if most.is_none() && Bookmark::from(&head).initial_events_end {
                         return Ok(count);
                     }

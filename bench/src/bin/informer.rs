@@ -26,7 +26,7 @@ use watchkeeper_client::discovery::RestMapper;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Client, Config, DiscoveryClient, RestClient};
-use watchkeeper_core::{Collection, LabelSelector, Sources as _};
+use watchkeeper_core::{Collection, LabelSelector, ListWatchFactory as _};
 
 /// How long it rests before its memory is read.
 const REST: Duration = Duration::from_secs(2);

@@ -20,7 +20,7 @@ use watchkeeper_cache::Informer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_controller::{Action, Controller};
-use watchkeeper_core::{Collection, ObjectKey, Sources as _};
+use watchkeeper_core::{Collection, ListWatchFactory as _, ObjectKey};
 use watchkeeper_workqueue::WorkQueue;
 
 #[tokio::main]

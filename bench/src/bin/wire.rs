@@ -31,10 +31,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use watchkeeper_bench::measure::{Operation, print_table};
 use watchkeeper_bench::pods::Pods;
-use watchkeeper_core::{Encoded, Encoding, HeadBuilder};
+use watchkeeper_core::{Encoded, Encoding, ObjectMetaBuilder};
 use watchkeeper_wire::protobuf::{self, Cut};
 use watchkeeper_wire::transcode::{self, Types};
-use watchkeeper_wire::{Annotations, Intake, Kind, Limits, ListSplitter, Paths, WatchFrames, decode, json};
+use watchkeeper_wire::{
+    Annotations, Kind, Limits, ListSplitter, Paths, ReadOptions, WatchFrames, decode, json,
+};
 
 const ROUNDS: usize = 9;
 /// Pods for callgrind, which is fifty times as slow.
@@ -197,7 +199,7 @@ fn frame(encoding: Encoding, body: &Bytes) -> usize {
 fn operations(workload: &Workload) -> Vec<Operation<'_>> {
     let Workload { list, items, watch, copy, .. } = workload;
     let managed_fields = Paths::managed_fields();
-    let intake = Intake::default();
+    let read_options = ReadOptions::default();
     let size = list.len();
     let mut operations = vec![
         Operation::new("copy", size, || {
@@ -220,8 +222,8 @@ fn operations(workload: &Workload) -> Vec<Operation<'_>> {
             each(items, |item| read(item).metadata.labels.len())
         }),
         Operation::new("json: head", size, || {
-            let mut builder = HeadBuilder::default();
-            let mut read = |item: &Bytes| json::read_head(item, Annotations::Skip, &mut builder);
+            let mut builder = ObjectMetaBuilder::default();
+            let mut read = |item: &Bytes| json::read_object_meta(item, Annotations::Skip, &mut builder);
             each(items, |item| read(item).expect("the pod is well formed").uid().len())
         })
         .against("json: serde_json, metadata only")
@@ -233,8 +235,8 @@ fn operations(workload: &Workload) -> Vec<Operation<'_>> {
         .against("json: split")
         .at_most(2.0),
         Operation::new("json: head and body", size, move || {
-            let mut builder = HeadBuilder::default();
-            let mut read = |item: &Bytes| json::read_object(item, &intake, &mut builder);
+            let mut builder = ObjectMetaBuilder::default();
+            let mut read = |item: &Bytes| json::read_object(item, &read_options, &mut builder);
             each(items, |item| read(item).expect("the pod is well formed").encoded.body.len())
         })
         .against("json: split"),
@@ -268,8 +270,8 @@ fn protobuf_operations(workload: &Workload) -> Vec<Operation<'_>> {
         })
         .against("protobuf: copy the list"),
         Operation::new("protobuf: head", size, || {
-            let mut builder = HeadBuilder::default();
-            let mut read = |item: &Bytes| protobuf::read_head(item, Annotations::Skip, &mut builder);
+            let mut builder = ObjectMetaBuilder::default();
+            let mut read = |item: &Bytes| protobuf::read_object_meta(item, Annotations::Skip, &mut builder);
             each(items, |item| read(item).expect("the pod is well formed").uid().len())
         })
         .against("json: serde_json, metadata only")
@@ -283,7 +285,7 @@ fn protobuf_operations(workload: &Workload) -> Vec<Operation<'_>> {
         .against("protobuf: copy each pod to a box")
         .at_most(2.0),
         Operation::new("protobuf: head and body", size, move || {
-            let mut builder = HeadBuilder::default();
+            let mut builder = ObjectMetaBuilder::default();
             let mut read =
                 |item: &Bytes| protobuf::read_object(item, Annotations::Skip, &cut_and_head, &mut builder);
             each(items, |item| read(item).expect("the pod is well formed").encoded.body.len())

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt as _;
-use watchkeeper_core::{Encoding, HeadBuilder};
+use watchkeeper_core::{Encoding, ObjectMetaBuilder};
 use watchkeeper_wire::protobuf::{self, Cut};
-use watchkeeper_wire::{Intake, Kind, Limits, ListSplitter, json, schema};
+use watchkeeper_wire::{Kind, Limits, ListSplitter, ReadOptions, json, schema};
 
 use super::{Connection, Endpoint, Outcome};
 
@@ -123,17 +123,18 @@ pub struct ListSize {
 pub async fn measure_list(endpoint: &Endpoint, form: ListForm) -> Outcome<ListSize> {
     let connection = Connection::open(endpoint).await?;
     let mut body = connection.send(Method::GET, PODS, form.accept(), Bytes::new()).await?.into_body();
-    let intake = Intake::default();
+    let read_options = ReadOptions::default();
     let message = Kind::new("", "v1", "Pod").message().ok_or("pods have protobuf")?;
-    let cut = Cut::compile(schema::builtin(), message, &intake.cut)?;
-    let (mut split, mut head, mut size) = (form.splitter(), HeadBuilder::default(), ListSize::default());
+    let cut = Cut::compile(schema::builtin(), message, &read_options.cut)?;
+    let (mut split, mut head, mut size) =
+        (form.splitter(), ObjectMetaBuilder::default(), ListSize::default());
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
         split.push(data);
         while let Some(item) = split.next()? {
             let object = match form {
-                ListForm::Json => json::read_object(item, &intake, &mut head)?,
-                ListForm::Protobuf => protobuf::read_object(item, intake.annotations, &cut, &mut head)?,
+                ListForm::Json => json::read_object(item, &read_options, &mut head)?,
+                ListForm::Protobuf => protobuf::read_object(item, read_options.annotations, &cut, &mut head)?,
             };
             size.items += 1;
             size.bytes += item.len();

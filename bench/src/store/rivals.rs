@@ -90,13 +90,13 @@ impl Shelf for Shards {
     }
 
     fn put(&self, object: Object) {
-        self.of(object.head.key()).write().put(&Arc::new(object));
+        self.of(object.metadata.key()).write().put(&Arc::new(object));
     }
 
     fn replace(&self, objects: Vec<Object>) {
         let mut parts = vec![Vec::new(); SHARDS];
         for object in objects {
-            parts[Self::place(object.head.key())].push(Arc::new(object));
+            parts[Self::place(object.metadata.key())].push(Arc::new(object));
         }
         for (shard, part) in self.shards.iter().zip(parts) {
             let new = part.into_iter().collect();

@@ -9,7 +9,7 @@ use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 
 /// By what objects are indexed besides their labels: what stands in for the node of a pod.
 pub(super) fn indexed(object: &Object) -> &str {
-    object.head.label("pod-template-hash").map_or("", |hash| &hash[..2.min(hash.len())])
+    object.metadata.label("pod-template-hash").map_or("", |hash| &hash[..2.min(hash.len())])
 }
 
 /// Objects that several threads read while one writes.
@@ -79,7 +79,7 @@ impl Shelf for Snapshots {
 
     fn replace(&self, objects: Vec<Object>) {
         let mut writer = self.writer.lock();
-        let version = objects.last().map(|last| last.head.version().clone()).unwrap_or_default();
+        let version = objects.last().map(|last| last.metadata.resource_version().clone()).unwrap_or_default();
         writer.begin();
         for object in objects {
             writer.stage(object);

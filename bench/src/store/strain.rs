@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use watchkeeper_core::{HeadBuilder, Object, ObjectKey};
-use watchkeeper_wire::{Intake, json};
+use watchkeeper_core::{Object, ObjectKey, ObjectMetaBuilder};
+use watchkeeper_wire::{ReadOptions, json};
 
 use super::Shelf;
 use crate::pods::Pods;
@@ -80,13 +80,13 @@ impl Strain {
     /// # Errors
     /// Never, unless [`Pods`] are not JSON.
     pub fn new(objects: usize, puts: u32, time: Duration) -> Outcome<Self> {
-        let (pods, intake) = (Pods::seeded(11), Intake::default());
-        let mut head = HeadBuilder::default();
+        let (pods, read_options) = (Pods::seeded(11), ReadOptions::default());
+        let mut head = ObjectMetaBuilder::default();
         let mut state = |digit: &str| -> Outcome<Vec<Object>> {
             let version = format!(r#""resourceVersion":"{digit}"#);
             let item = |index| pods.item(index).replacen(r#""resourceVersion":""#, &version, 1);
             (0..objects)
-                .map(|index| Ok(json::read_object(item(index).as_bytes(), &intake, &mut head)?))
+                .map(|index| Ok(json::read_object(item(index).as_bytes(), &read_options, &mut head)?))
                 .collect()
         };
         Ok(Self { states: [state("1")?, state("2")?], puts, time })
@@ -129,14 +129,15 @@ impl Strain {
     /// Of 100 operations 90 are gets, 9 lists and one goes through all; a thread that never rests would say how
     /// often it loses its processor, so it rests between two rounds.
     fn read(&self, shelf: &impl Shelf, reader: usize, stop: &AtomicBool) -> Strained {
-        let keys: Vec<ObjectKey> = self.states[0].iter().map(|object| object.head.key().clone()).collect();
+        let keys: Vec<ObjectKey> =
+            self.states[0].iter().map(|object| object.metadata.key().clone()).collect();
         let mut next = reader * 7919;
         let mut strained = Strained::default();
         while !stop.load(Ordering::Relaxed) {
             for turn in 0..100 {
                 next = (next + 104_729) % keys.len();
                 let object = &self.states[0][next];
-                let hash = object.head.label("pod-template-hash").unwrap_or_default();
+                let hash = object.metadata.label("pod-template-hash").unwrap_or_default();
                 match turn {
                     0 => drop(strained.scans.time(|| shelf.scan())),
                     1..=5 => drop(strained.lists.time(|| shelf.with_label("pod-template-hash", hash))),

@@ -33,17 +33,19 @@ impl Tables {
     }
 
     pub(super) fn put(&mut self, object: &Arc<Object>) {
-        let key = object.head.key().clone();
-        for (label, value) in object.head.labels() {
+        let key = object.metadata.key().clone();
+        for (label, value) in object.metadata.labels() {
             self.labels.entry(format!("{label}={value}")).or_default().insert(key.clone());
         }
         self.values.entry(indexed(object).to_owned()).or_default().insert(key.clone());
         let Some(old) = self.objects.insert(key, object.clone()) else { return };
-        for (key, value) in old.head.labels().filter(|(key, value)| object.head.label(key) != Some(value)) {
-            forget(&mut self.labels, &format!("{key}={value}"), old.head.key());
+        for (key, value) in
+            old.metadata.labels().filter(|(key, value)| object.metadata.label(key) != Some(value))
+        {
+            forget(&mut self.labels, &format!("{key}={value}"), old.metadata.key());
         }
         if indexed(&old) != indexed(object) {
-            forget(&mut self.values, indexed(&old), old.head.key());
+            forget(&mut self.values, indexed(&old), old.metadata.key());
         }
     }
 

@@ -24,8 +24,11 @@ impl Accounts for StoredAccounts {
         Box::pin(async move {
             let key = ObjectKey::namespaced(namespace, name);
             let stored = self.store.get(&self.collection, &key).await.ok()??;
-            let head = &stored.object().head;
-            Some(ExistingAccount { uid: head.uid().to_owned(), deleted: head.deleted().map(|at| at.seconds) })
+            let head = &stored.object().metadata;
+            Some(ExistingAccount {
+                uid: head.uid().to_owned(),
+                deleted: head.deletion_timestamp().map(|at| at.seconds),
+            })
         })
     }
 }

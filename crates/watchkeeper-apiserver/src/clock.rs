@@ -4,5 +4,5 @@ use watchkeeper_core::Timestamp;
 
 /// Returns the current time, truncated to the second.
 pub(crate) fn now() -> Timestamp {
-    Timestamp::now().to_the_second()
+    Timestamp::now().truncate_to_second()
 }

@@ -32,7 +32,7 @@ use crate::accounts::StoredAccounts;
 use crate::admission::AdmissionPlugin;
 use crate::api::Api;
 use crate::first_objects;
-use crate::read::{StoreSource, StoreSources};
+use crate::read::{StoreListWatchFactory, StoreSource};
 
 pub use crate::first_objects::NAMESPACES;
 
@@ -381,8 +381,8 @@ impl ApiServer {
     }
 
     /// Returns sources for all resources, for informers inside this process.
-    pub fn sources(&self) -> StoreSources {
-        StoreSources::new(self.registry.clone(), self.store.clone())
+    pub fn sources(&self) -> StoreListWatchFactory {
+        StoreListWatchFactory::new(self.registry.clone(), self.store.clone())
     }
 
     /// Stops the server, and returns once everything has ended (`server.S2`). If the future is dropped, remaining

@@ -13,7 +13,9 @@ use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::store::{
     CollectionId, HistoryLimits, MemoryStore, Precondition, Revision, Store, Unversioned,
 };
-use watchkeeper_core::{EventKind, ListRequest, ListWatch as _, ObjectKey, Status, WatchFrom, WatchRequest};
+use watchkeeper_core::{
+    ListRequest, ListWatch as _, ObjectKey, Status, WatchEventType, WatchFrom, WatchRequest,
+};
 
 struct World {
     store: Arc<MemoryStore>,
@@ -90,9 +92,9 @@ async fn step(watcher: &mut Watcher) -> String {
                 let stored = change.event.state(change.change_type.shown()).unwrap();
                 format!(
                     "{} {}@{}",
-                    EventKind::from(change.change_type),
+                    WatchEventType::from(change.change_type),
                     stored.key().name(),
-                    stored.object().head.version()
+                    stored.object().metadata.resource_version()
                 )
             });
             changes.collect::<Vec<_>>().join(", ")

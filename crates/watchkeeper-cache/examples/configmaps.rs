@@ -11,7 +11,7 @@ use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{Handler, SubscriptionOptions};
 use watchkeeper_cache::{Informer, Keep};
 use watchkeeper_client::Client;
-use watchkeeper_core::{Collection, LabelSelector, Sources as _};
+use watchkeeper_core::{Collection, LabelSelector, ListWatchFactory as _};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -38,7 +38,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
             Delta::Deleted { .. } => "DELETED",
             Delta::Resync(_) => "RESYNC",
         };
-        println!("{word} : {}", change.newest().head.key());
+        println!("{word} : {}", change.newest().metadata.key());
     });
     maps.start();
     tokio::signal::ctrl_c().await?;

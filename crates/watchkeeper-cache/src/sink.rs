@@ -1,6 +1,6 @@
 //! Sink: the receiver of a reflector's objects.
 
-use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Bookmark, Object, ObjectKey, ObjectMeta, ResourceVersion};
 
 /// The copy of a collection that a [`Reflector`](crate::Reflector) maintains: a [`Store`](crate::Store)'s
 /// [`Writer`](crate::store::Writer), or a test double.
@@ -33,7 +33,7 @@ pub trait Sink: Send {
     fn delete(&mut self, last: Object);
 
     /// Deletes an object whose final state cannot be used. `last` is the metadata of that state.
-    fn delete_unseen(&mut self, last: &Head);
+    fn delete_unseen(&mut self, last: &ObjectMeta);
 
     /// Advances the resource version without a change.
     fn bookmark(&mut self, bookmark: &Bookmark);

@@ -11,7 +11,7 @@
 //!   A deletion still takes effect, and handlers receive the last known state.
 //!
 //! To drop fields, prefer a [REST source](https://docs.rs/watchkeeper-client) with an
-//! [`Intake`](watchkeeper_wire::Intake), which skips them while the object is received. [`cut`] is for other sources.
+//! [`ReadOptions`](watchkeeper_wire::ReadOptions), which skips them while the object is received. [`cut`] is for other sources.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -62,9 +62,9 @@ pub fn view<K: DeserializeOwned + Serialize>(
 ///
 /// ```
 /// use watchkeeper_cache::transform;
-/// use watchkeeper_wire::{Intake, Kind};
+/// use watchkeeper_wire::{ReadOptions, Kind};
 ///
-/// let paths = Intake::keeping(["spec.nodeName".parse()?]).cut;
+/// let paths = ReadOptions::keeping(["spec.nodeName".parse()?]).cut;
 /// let thin = transform::cut(&Kind::new("", "v1", "Pod"), paths)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -94,14 +94,18 @@ pub(crate) fn apply<T>(transforms: &mut [T], object: &mut Object) -> Result<(), 
 where
     T: FnMut(&mut Object) -> Result<(), BoxError>,
 {
-    let before = (object.head.key().clone(), object.head.uid().to_owned(), object.head.version().clone());
+    let before = (
+        object.metadata.key().clone(),
+        object.metadata.uid().to_owned(),
+        object.metadata.resource_version().clone(),
+    );
     for transform in transforms {
         match catch_unwind(AssertUnwindSafe(|| transform(object))) {
             Ok(outcome) => outcome?,
             Err(panic) => return Err(format!("transform panicked: {}", message(&*panic)).into()),
         }
     }
-    let after = (object.head.key(), object.head.uid(), object.head.version());
+    let after = (object.metadata.key(), object.metadata.uid(), object.metadata.resource_version());
     if (&before.0, &*before.1, &before.2) == after {
         Ok(())
     } else {

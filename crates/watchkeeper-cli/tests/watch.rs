@@ -306,7 +306,7 @@ fn managed_fields_are_printed_on_request() {
     let map =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"key": "1"}});
     let options = ApplyOptions { field_manager: "cook".to_owned(), force: false, dry_run: false };
-    kitchen.cluster.block_on(kitchen.maps.apply(&map, &options)).unwrap();
+    kitchen.cluster.block_on(kitchen.maps.apply_object(&map, &options)).unwrap();
     let manager = |more: &[&str]| {
         let event: Value =
             serde_json::from_str(&kitchen.watch(&[&["-o", "json"], more].concat()).line()).unwrap();

@@ -33,8 +33,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let mut version = None;
     while let Some(part) = list.try_next().await? {
         match part {
-            ListPart::Item(pod) => println!("LISTED : {}", pod.head.key()),
-            ListPart::End(end) => version = Some(end.version),
+            ListPart::Item(pod) => println!("LISTED : {}", pod.metadata.key()),
+            ListPart::End(end) => version = Some(end.resource_version),
         }
     }
     let version = version.ok_or("the list was incomplete")?;
@@ -43,7 +43,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
         let event = event?;
         let kind = event.kind();
         if let WatchEvent::Added(pod) | WatchEvent::Modified(pod) | WatchEvent::Deleted(pod) = event {
-            println!("{kind} : {}", pod.head.key());
+            println!("{kind} : {}", pod.metadata.key());
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use watchkeeper_core::{Collection, GroupVersion, GroupVersionResource, ListWatch, Sources};
+use watchkeeper_core::{Collection, GroupVersion, GroupVersionResource, ListWatch, ListWatchFactory};
 use watchkeeper_wire::Kind;
 
 use crate::config::{Config, ConfigError};
@@ -10,7 +10,7 @@ use crate::discovery::DiscoveryClient;
 use crate::dynamic::DynamicApi;
 use crate::resource::ResourceClient;
 use crate::rest::{Content, RateLimiter, RestClient};
-use crate::source::RestSources;
+use crate::source::RestListWatchFactory;
 use crate::streams::PodStreams;
 use crate::transport::{Body, BuildError, Transport, TransportError, Upgrade};
 
@@ -158,8 +158,8 @@ impl Client {
     }
 
     /// Returns a factory of sources for informers, whose intake can be configured.
-    pub fn sources(&self) -> RestSources {
-        RestSources::new(self.clone())
+    pub fn sources(&self) -> RestListWatchFactory {
+        RestListWatchFactory::new(self.clone())
     }
 
     /// Requests a protocol upgrade: see [`Transport::upgrade`].
@@ -172,7 +172,7 @@ impl Client {
 }
 
 /// Uses [`Client::sources`] with its defaults.
-impl Sources for Client {
+impl ListWatchFactory for Client {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
         self.sources().source(collection)
     }

@@ -83,14 +83,14 @@ async fn every_verb_works_on_a_deployment() {
         assert_eq!(patched.get(&["spec", "replicas"]), Some(&json!(replicas)));
     }
     let apply = ApplyOptions { field_manager: "me".into(), force: false, dry_run: false };
-    let applied = deployments.apply(&deployment(), &apply).await.unwrap();
+    let applied = deployments.apply_object(&deployment(), &apply).await.unwrap();
     let manager = applied.get(&["metadata", "managedFields"]).and_then(|entries| entries[0].get("manager"));
     assert_eq!(manager, Some(&json!("me")));
     let mut fewer = deployment();
     fewer.set(&["spec", "replicas"], json!(1));
-    let error = deployments.apply(&fewer, &apply).await.unwrap_err();
+    let error = deployments.apply_object(&fewer, &apply).await.unwrap_err();
     assert!(error.is_conflict(), "another manager owns the replicas");
-    let forced = deployments.apply(&fewer, &ApplyOptions { force: true, ..apply }).await.unwrap();
+    let forced = deployments.apply_object(&fewer, &ApplyOptions { force: true, ..apply }).await.unwrap();
     assert_eq!(forced.get(&["spec", "replicas"]), Some(&json!(1)));
 
     let wrong = DeleteOptions { uid: Some("other".into()), ..Default::default() };

@@ -16,9 +16,9 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::{DynamicApi, DynamicList, DynamicObject, ListOptions, WriteOptions};
 use watchkeeper_client::pager::{OnExpired, Pager};
-use watchkeeper_client::resource::{List, ListMeta};
+use watchkeeper_client::resource::List;
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_core::{ListAt, ListRequest, Status};
+use watchkeeper_core::{ListAt, ListMeta, ListRequest, Status};
 
 fn some(limit: u32) -> NonZeroU32 {
     NonZeroU32::new(limit).unwrap()
@@ -75,6 +75,7 @@ impl Numbers {
             resource_version: u64::from(100 + begin).into(),
             continue_token: (end < self.count).then(|| end.to_string()),
             remaining_item_count: Some(u64::from(self.count - end)),
+            ..ListMeta::default()
         };
         Ok(List { metadata, items: (begin..end).collect() })
     }
@@ -235,7 +236,12 @@ fn endless(
         let mut requests = requests.lock();
         *requests += 1;
         let continue_token = Some(token(*requests));
-        let metadata = ListMeta { resource_version: 10.into(), continue_token, remaining_item_count: None };
+        let metadata = ListMeta {
+            resource_version: 10.into(),
+            continue_token,
+            remaining_item_count: None,
+            ..ListMeta::default()
+        };
         ready(Ok(List { metadata, items: vec![7; items] }))
     }
 }

@@ -14,7 +14,7 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_client::source::RestSource;
 use watchkeeper_client::{RestClient, Transport};
 use watchkeeper_core::{
-    Encoding, ListAt, ListEnd, ListError, ListPart, ListRequest, ListWatch, Object, WatchError, WatchEvent,
+    Encoding, ListAt, ListError, ListMeta, ListPart, ListRequest, ListWatch, Object, WatchError, WatchEvent,
     WatchFrom, WatchRequest,
 };
 use watchkeeper_wire::Kind;
@@ -43,7 +43,7 @@ impl World {
     }
 }
 
-async fn list_all(source: &RestSource, request: ListRequest) -> Result<(Vec<Object>, ListEnd), ListError> {
+async fn list_all(source: &RestSource, request: ListRequest) -> Result<(Vec<Object>, ListMeta), ListError> {
     let parts: Vec<ListPart> = source.list(request).try_collect().await?;
     let mut items = Vec::new();
     for part in parts {
@@ -56,7 +56,7 @@ async fn list_all(source: &RestSource, request: ListRequest) -> Result<(Vec<Obje
 }
 
 fn names(items: &[Object]) -> Vec<String> {
-    items.iter().map(|object| object.head.key().to_string()).collect()
+    items.iter().map(|object| object.metadata.key().to_string()).collect()
 }
 
 #[tokio::test]
@@ -73,11 +73,11 @@ async fn a_collection_is_listed_by_pages_and_selectors_in_both_encodings() {
         let (items, end) = list_all(&source, ListRequest::default()).await.unwrap();
         assert_eq!(names(&items), ["default/a", "default/b", "kube-system/c"]);
         assert!(items.iter().all(|object| object.encoded.encoding == encoding));
-        assert!(!end.version.is_empty() && end.continue_token.is_none());
+        assert!(!end.resource_version.is_empty() && end.continue_token.is_none());
 
         let page = ListRequest { at: ListAt::MostRecent, limit: NonZeroU32::new(2) };
         let (first, end) = list_all(&source, page).await.unwrap();
-        assert_eq!((first.len(), end.remaining), (2, Some(1)));
+        assert_eq!((first.len(), end.remaining_item_count), (2, Some(1)));
         let rest = ListRequest { at: ListAt::Page(end.continue_token.unwrap()), limit: None };
         assert_eq!(names(&list_all(&source, rest).await.unwrap().0), ["kube-system/c"]);
 
@@ -98,21 +98,26 @@ async fn a_collection_is_watched_from_its_list_in_both_encodings() {
         let mut watch =
             source.watch(WatchRequest::new(WatchFrom::InitialEvents { not_older_than: None })).await.unwrap();
         let WatchEvent::Added(old) = watch.next().await.unwrap().unwrap() else { panic!() };
-        assert_eq!(old.head.key().name(), "old");
+        assert_eq!(old.metadata.key().name(), "old");
         let WatchEvent::Bookmark(bookmark) = watch.next().await.unwrap().unwrap() else { panic!() };
         assert!(bookmark.initial_events_end && !bookmark.version.is_empty());
 
         world.create("default", "new", "x").await;
         let WatchEvent::Added(new) = watch.next().await.unwrap().unwrap() else { panic!() };
-        assert_eq!(new.head.key().name(), "new");
+        assert_eq!(new.metadata.key().name(), "new");
         let delete = world.core.delete().namespace("default").resource("configmaps").name("new");
         delete.send().await.unwrap();
         let WatchEvent::Deleted(gone) = watch.next().await.unwrap().unwrap() else { panic!() };
-        assert!(gone.head.version().compare(new.head.version()).is_ok_and(std::cmp::Ordering::is_gt));
+        assert!(
+            gone.metadata
+                .resource_version()
+                .compare(new.metadata.resource_version())
+                .is_ok_and(std::cmp::Ordering::is_gt)
+        );
 
         // An expired version is reported as an error event, or when the watch is opened.
         world.server.compact().await.unwrap();
-        let after = WatchRequest::new(WatchFrom::After(old.head.version().clone()));
+        let after = WatchRequest::new(WatchFrom::After(old.metadata.resource_version().clone()));
         let outcome = match source.watch(after).await {
             Ok(mut watch) => watch.next().await.unwrap().map(|_| ()),
             Err(error) => Err(error),

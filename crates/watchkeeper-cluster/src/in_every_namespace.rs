@@ -30,7 +30,7 @@ impl InEveryNamespace {
     pub(crate) fn start(self, controller: &str, context: &mut ControllerContext) {
         let name = self.name;
         let namespace_of = move |object: &watchkeeper_core::Object| {
-            let key = object.head.key();
+            let key = object.metadata.key();
             let namespace = key.namespace().filter(|_| key.name() == name);
             namespace.map(ObjectKey::cluster).into_iter().collect()
         };

@@ -17,7 +17,7 @@
 //! [`EventRecorder`](events::EventRecorder) publishes events.
 //!
 //! ```no_run
-//! # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn example(server: impl watchkeeper_core::ListWatchFactory + 'static) -> Result<(), Box<dyn std::error::Error>> {
 //! use std::sync::Arc;
 //!
 //! use serde_json::Value;

@@ -17,17 +17,17 @@ use watchkeeper_core::Object;
 /// Returns whether the generation differs: the spec changed, not only status or metadata. Use it only for
 /// kinds whose server maintains `metadata.generation`.
 pub fn generation_changed(old: &Object, new: &Object) -> bool {
-    old.head.generation() != new.head.generation()
+    old.metadata.generation() != new.metadata.generation()
 }
 
 /// Returns whether the labels differ.
 pub fn labels_changed(old: &Object, new: &Object) -> bool {
-    sorted(old.head.labels()) != sorted(new.head.labels())
+    sorted(old.metadata.labels()) != sorted(new.metadata.labels())
 }
 
 /// Returns whether the annotations differ. Always false on an informer whose source drops annotations.
 pub fn annotations_changed(old: &Object, new: &Object) -> bool {
-    sorted(old.head.annotations()) != sorted(new.head.annotations())
+    sorted(old.metadata.annotations()) != sorted(new.metadata.annotations())
 }
 
 /// Passes updates that pass both predicates.

@@ -64,7 +64,8 @@ impl Trigger {
 /// Returns whether deletion has begun, or the object was replaced by another of the same name. Predicates
 /// cannot suppress either.
 fn is_replaced_or_terminating(old: &Object, new: &Object) -> bool {
-    old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid()
+    old.metadata.deletion_timestamp() != new.metadata.deletion_timestamp()
+        || old.metadata.uid() != new.metadata.uid()
 }
 
 fn merge(mut some: Vec<ObjectKey>, others: Vec<ObjectKey>) -> Vec<ObjectKey> {

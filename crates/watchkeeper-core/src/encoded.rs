@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Head;
+use crate::ObjectMeta;
 
 /// The encoding of an object's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -11,6 +11,29 @@ pub enum Encoding {
     Json,
     /// The protobuf message of the kind, without the `k8s\0` envelope.
     Protobuf,
+}
+
+impl Encoding {
+    /// Returns the media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// Returns the encoding of a `Content-Type`, ignoring its parameters.
+    ///
+    /// ```
+    /// use watchkeeper_core::Encoding;
+    ///
+    /// assert_eq!(Encoding::from_content_type("application/json;charset=utf-8"), Some(Encoding::Json));
+    /// assert_eq!(Encoding::from_content_type("text/plain"), None);
+    /// ```
+    pub fn from_content_type(text: &str) -> Option<Self> {
+        let media_type = text.split(';').next()?.trim();
+        [Self::Json, Self::Protobuf].into_iter().find(|encoding| encoding.media_type() == media_type)
+    }
 }
 
 impl fmt::Display for Encoding {
@@ -63,7 +86,7 @@ impl fmt::Debug for Encoded {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
     /// Key, version, labels and other metadata that is available without decoding.
-    pub head: Head,
+    pub metadata: ObjectMeta,
     /// The bytes to decode.
     pub encoded: Encoded,
 }

@@ -1,6 +1,6 @@
 //! Health endpoints: `/livez`, `/readyz` and `/healthz`, with kube-apiserver's response texts.
 //!
-//! Input: a [`Check`] from each component.
+//! Input: a [`HealthCheck`] from each component.
 //! Output: responses for the server of the endpoints, an API server or a controller manager.
 
 use std::collections::BTreeSet;
@@ -11,19 +11,19 @@ use crate::Quoted;
 
 /// A named health check.
 #[derive(Clone)]
-pub struct Check {
+pub struct HealthCheck {
     name: String,
     ready_only: bool,
     check: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
 }
 
-impl fmt::Debug for Check {
+impl fmt::Debug for HealthCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Check").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("HealthCheck").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Check {
+impl HealthCheck {
     /// Creates a check for `/livez`, `/readyz` and `/healthz`. `check` returns the reason for a failure, and must not block.
     pub fn new(
         name: impl Into<String>,
@@ -43,31 +43,31 @@ impl Check {
 /// A set of health checks. The first is `ping`, which always succeeds.
 ///
 /// ```
-/// use watchkeeper_core::{Check, Health};
+/// use watchkeeper_core::{HealthCheck, Health};
 ///
-/// let health = Health::default().check(Check::new("store", || Err("no store".to_owned())).ready_only());
-/// assert!(health.answer("/livez", &[], false).unwrap().is_well);
+/// let health = Health::default().check(HealthCheck::new("store", || Err("no store".to_owned())).ready_only());
+/// assert!(health.answer("/livez", &[], false).unwrap().is_healthy);
 /// let ready = health.answer("/readyz", &[], false).unwrap();
 /// assert_eq!(ready.text, "[+]ping ok\n[-]store failed: reason withheld\nreadyz check failed\n");
 /// ```
 #[derive(Debug, Clone)]
 pub struct Health {
-    checks: Vec<Check>,
+    checks: Vec<HealthCheck>,
     with_reasons: bool,
 }
 
 impl Default for Health {
     fn default() -> Self {
-        Self { checks: vec![Check::new("ping", || Ok(()))], with_reasons: false }
+        Self { checks: vec![HealthCheck::new("ping", || Ok(()))], with_reasons: false }
     }
 }
 
 /// A response of a health endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HealthAnswer {
+pub struct HealthResponse {
     /// Whether all checks passed: HTTP status 200, otherwise 500.
-    pub is_well: bool,
+    pub is_healthy: bool,
     /// The response body.
     pub text: String,
     /// Whether a single check was requested, as by `/readyz/ping`.
@@ -79,7 +79,7 @@ const ENDPOINTS: [&str; 3] = ["livez", "readyz", "healthz"];
 impl Health {
     /// Adds a check.
     #[must_use]
-    pub fn check(mut self, check: Check) -> Self {
+    pub fn check(mut self, check: HealthCheck) -> Self {
         self.checks.push(check);
         self
     }
@@ -94,7 +94,7 @@ impl Health {
 
     /// Runs the checks of `path` except the excluded ones, and returns the response, or `None` if `path` is not a
     /// health endpoint. `verbose` only matters if all checks pass.
-    pub fn answer(&self, path: &str, excluded: &[&str], verbose: bool) -> Option<HealthAnswer> {
+    pub fn answer(&self, path: &str, excluded: &[&str], verbose: bool) -> Option<HealthResponse> {
         let rest = path.strip_prefix('/')?;
         let (endpoint, one) =
             rest.split_once('/').map_or((rest, None), |(endpoint, one)| (endpoint, Some(one)));
@@ -102,28 +102,28 @@ impl Health {
         let mut checks = self.checks.iter().filter(|check| endpoint == "readyz" || !check.ready_only);
         let Some(name) = one else { return Some(self.answer_all(endpoint, checks, excluded, verbose)) };
         let answer = (checks.find(|check| check.name == name)?.check)();
-        let is_well = answer.is_ok();
+        let is_healthy = answer.is_ok();
         let text =
             answer.map_or_else(|reason| format!("internal server error: {reason}\n"), |()| "ok".to_owned());
-        Some(HealthAnswer { is_well, text, is_single: true })
+        Some(HealthResponse { is_healthy, text, is_single: true })
     }
 
     fn answer_all<'a>(
         &self,
         endpoint: &str,
-        checks: impl Iterator<Item = &'a Check>,
+        checks: impl Iterator<Item = &'a HealthCheck>,
         asked: &[&str],
         verbose: bool,
-    ) -> HealthAnswer {
+    ) -> HealthResponse {
         let mut excluded: BTreeSet<&str> = asked.iter().copied().collect();
         let mut text = String::new();
-        let mut is_well = true;
-        for Check { name, check, .. } in checks {
+        let mut is_healthy = true;
+        for HealthCheck { name, check, .. } in checks {
             let line = if asked.contains(&name.as_str()) {
                 excluded.remove(name.as_str());
                 format!("[+]{name} excluded: ok\n")
             } else if let Err(reason) = check() {
-                is_well = false;
+                is_healthy = false;
                 let reason = if self.with_reasons { &reason } else { "reason withheld" };
                 format!("[-]{name} failed: {reason}\n")
             } else {
@@ -136,12 +136,12 @@ impl Health {
             let names = names.join(",");
             text.push_str(&format!("warn: some health checks cannot be excluded: no matches for {names}\n"));
         }
-        match (is_well, verbose) {
+        match (is_healthy, verbose) {
             (false, _) => text.push_str(&format!("{endpoint} check failed\n")),
             (true, true) => text.push_str(&format!("{endpoint} check passed\n")),
             (true, false) => "ok".clone_into(&mut text),
         }
-        HealthAnswer { is_well, text, is_single: false }
+        HealthResponse { is_healthy, text, is_single: false }
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
         let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
         let excluded: Vec<&str> = query.split('&').filter_map(|pair| pair.strip_prefix("exclude=")).collect();
         let answer = health.answer(path, &excluded, query.contains("verbose"))?;
-        Some((if answer.is_well { 200 } else { 500 }, answer.text))
+        Some((if answer.is_healthy { 200 } else { 500 }, answer.text))
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
         let ready = Arc::new(AtomicBool::new(false));
         let asked = ready.clone();
         let store = move || asked.load(Ordering::Relaxed).then_some(()).ok_or_else(|| "no store".to_owned());
-        let health = Health::default().check(Check::new("store", store).ready_only());
+        let health = Health::default().check(HealthCheck::new("store", store).ready_only());
         let get = |uri: &str| get(&health, uri);
         let ok = |text: &str| Some((200, text.to_owned()));
 

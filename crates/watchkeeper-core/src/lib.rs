@@ -6,7 +6,7 @@
 //! ```
 //!
 //! An object travels this line as an [`Object`]: the bytes that the server sent ([`Encoded`]) and its
-//! parsed metadata ([`Head`]). It is decoded into a Rust type only when a reader asks for one.
+//! parsed metadata ([`ObjectMeta`]). It is decoded into a Rust type only when a reader asks for one.
 //!
 //! | for | use |
 //! |---|---|
@@ -23,16 +23,17 @@ pub mod discovery;
 mod elapsed;
 mod encoded;
 mod excerpt;
-mod head;
 mod health;
 mod key;
 mod kind;
 mod list_watch;
 mod null;
+mod object_meta;
 mod quoted;
 mod report;
 mod selector;
 mod status;
+pub mod table;
 mod timestamp;
 mod token_bucket;
 mod uuid;
@@ -42,26 +43,26 @@ mod watch_event;
 pub use backoff::{Backoff, Delays};
 pub use elapsed::elapsed;
 pub use encoded::{Encoded, Encoding, Object};
-pub use head::{Head, HeadBuilder, Owner};
-pub use health::{Check, Health, HealthAnswer};
+pub use health::{Health, HealthCheck, HealthResponse};
 pub use key::{KeyError, ObjectKey};
 pub use kind::{
     GroupKind, GroupResource, GroupVersion, GroupVersionError, GroupVersionKind, GroupVersionResource,
 };
 pub use list_watch::{
-    BoxError, Collection, EndlessList, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream,
-    ListWatch, MAX_EMPTY_PAGES, MAX_PAGES, Paging, Sources, Union, WatchError, WatchFrom, WatchOpening,
-    WatchRequest, WatchStream,
+    BoxError, Collection, EndlessList, ListAt, ListError, ListMeta, ListPart, ListRequest, ListStream,
+    ListWatch, ListWatchFactory, MAX_EMPTY_PAGES, MAX_PAGES, Paging, Union, WatchError, WatchFrom,
+    WatchFuture, WatchRequest, WatchStream,
 };
+pub use object_meta::{ObjectMeta, ObjectMetaBuilder, OwnerReference};
 pub use quoted::{Quoted, is_printable};
 pub use report::Report;
 pub use selector::{
     Condition, FieldNameError, FieldOperator, FieldRequirement, FieldSelector, LabelSelector,
     MatchExpression, Requirement, RequirementError, SelectorError, SelectorProblem, StructuredSelector,
 };
-pub use status::{CauseType, Outcome, Status, StatusCause, StatusDetails, StatusReason, UnexpectedAnswer};
+pub use status::{CauseType, Outcome, Status, StatusCause, StatusDetails, StatusReason, UnexpectedResponse};
 pub use timestamp::{Timestamp, TimestampError};
 pub use token_bucket::TokenBucket;
 pub use uuid::uuid_v4;
 pub use version::{NotComparable, ResourceVersion};
-pub use watch_event::{Bookmark, EventKind, UnknownEventKind, WatchEvent};
+pub use watch_event::{Bookmark, UnknownWatchEventType, WatchEvent, WatchEventType};

@@ -48,7 +48,7 @@ impl Timestamp {
 
     /// Truncates to whole seconds.
     #[must_use]
-    pub fn to_the_second(self) -> Self {
+    pub fn truncate_to_second(self) -> Self {
         Self { nanos: 0, ..self }
     }
 
@@ -240,7 +240,7 @@ mod tests {
     fn system_time_converts_to_the_nanosecond() {
         let read = Timestamp::from(UNIX_EPOCH + std::time::Duration::new(1_794_733_200, 5));
         assert_eq!(read, Timestamp { seconds: 1_794_733_200, nanos: 5 });
-        assert_eq!(read.to_the_second(), moment("2026-11-15T09:00:00Z"));
+        assert_eq!(read.truncate_to_second(), moment("2026-11-15T09:00:00Z"));
         assert_eq!(
             Timestamp::from(UNIX_EPOCH - std::time::Duration::from_secs(1)),
             moment("1970-01-01T00:00:00Z")

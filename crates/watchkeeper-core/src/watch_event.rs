@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::excerpt::excerpt;
-use crate::{Head, Object, ResourceVersion};
+use crate::{Object, ObjectMeta, ResourceVersion};
 
 /// A change reported by the server, or a bookmark. `T` is the type of the objects.
 ///
@@ -30,7 +30,9 @@ impl WatchEvent {
     /// them before the bookmark that ends them.
     pub fn version(&self) -> &ResourceVersion {
         match self {
-            Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => object.head.version(),
+            Self::Added(object) | Self::Modified(object) | Self::Deleted(object) => {
+                object.metadata.resource_version()
+            }
             Self::Bookmark(bookmark) => &bookmark.version,
         }
     }
@@ -38,12 +40,12 @@ impl WatchEvent {
 
 impl<T> WatchEvent<T> {
     /// Returns the type of the event.
-    pub fn kind(&self) -> EventKind {
+    pub fn kind(&self) -> WatchEventType {
         match self {
-            Self::Added(_) => EventKind::Added,
-            Self::Modified(_) => EventKind::Modified,
-            Self::Deleted(_) => EventKind::Deleted,
-            Self::Bookmark(_) => EventKind::Bookmark,
+            Self::Added(_) => WatchEventType::Added,
+            Self::Modified(_) => WatchEventType::Modified,
+            Self::Deleted(_) => WatchEventType::Deleted,
+            Self::Bookmark(_) => WatchEventType::Bookmark,
         }
     }
 }
@@ -63,10 +65,10 @@ impl Bookmark {
 }
 
 /// Reads a bookmark from the metadata of the BOOKMARK event's object, including annotations.
-impl From<&Head> for Bookmark {
-    fn from(head: &Head) -> Self {
+impl From<&ObjectMeta> for Bookmark {
+    fn from(head: &ObjectMeta) -> Self {
         Self {
-            version: head.version().clone(),
+            version: head.resource_version().clone(),
             initial_events_end: head.annotation(Self::INITIAL_EVENTS_END) == Some("true"),
         }
     }
@@ -74,7 +76,7 @@ impl From<&Head> for Bookmark {
 
 /// The type of a watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventKind {
+pub enum WatchEventType {
     /// `ADDED`
     Added,
     /// `MODIFIED`
@@ -90,12 +92,12 @@ pub enum EventKind {
 /// An unknown watch event type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown watch event type {word:?}")]
-pub struct UnknownEventKind {
+pub struct UnknownWatchEventType {
     /// The unknown type, shortened if long.
     pub word: String,
 }
 
-impl EventKind {
+impl WatchEventType {
     /// Returns the event type as sent by the server.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -108,23 +110,23 @@ impl EventKind {
     }
 }
 
-impl fmt::Display for EventKind {
+impl fmt::Display for WatchEventType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for EventKind {
-    type Err = UnknownEventKind;
+impl FromStr for WatchEventType {
+    type Err = UnknownWatchEventType;
 
-    fn from_str(word: &str) -> Result<Self, UnknownEventKind> {
+    fn from_str(word: &str) -> Result<Self, UnknownWatchEventType> {
         match word {
             "ADDED" => Ok(Self::Added),
             "MODIFIED" => Ok(Self::Modified),
             "DELETED" => Ok(Self::Deleted),
             "BOOKMARK" => Ok(Self::Bookmark),
             "ERROR" => Ok(Self::Error),
-            _ => Err(UnknownEventKind { word: excerpt(word) }),
+            _ => Err(UnknownWatchEventType { word: excerpt(word) }),
         }
     }
 }
@@ -132,11 +134,11 @@ impl FromStr for EventKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Encoded, HeadBuilder};
+    use crate::{Encoded, ObjectMetaBuilder};
 
     #[test]
     fn event_types_round_trip_through_text() {
-        use EventKind::{Added, Bookmark, Deleted, Error, Modified};
+        use WatchEventType::{Added, Bookmark, Deleted, Error, Modified};
         for kind in [Added, Modified, Deleted, Bookmark, Error] {
             assert_eq!(kind.to_string().parse(), Ok(kind));
         }
@@ -145,34 +147,34 @@ mod tests {
     #[test]
     fn unknown_and_lower_case_event_types_are_rejected() {
         for word in ["", "added", "SYNC", "ADDED "] {
-            assert_eq!(word.parse::<EventKind>(), Err(UnknownEventKind { word: word.into() }));
+            assert_eq!(word.parse::<WatchEventType>(), Err(UnknownWatchEventType { word: word.into() }));
         }
     }
 
     #[test]
     fn only_the_value_true_ends_the_initial_events() {
         for (value, ends) in [("true", true), ("false", false), ("True", false), ("", false)] {
-            let mut head = HeadBuilder::default();
+            let mut head = ObjectMetaBuilder::default();
             head.version("12").annotation(Bookmark::INITIAL_EVENTS_END, value);
             let expected = Bookmark { version: 12.into(), initial_events_end: ends };
             assert_eq!(Bookmark::from(&head.finish()), expected, "{value:?}");
         }
-        let plain = HeadBuilder::default().version("12").finish();
+        let plain = ObjectMetaBuilder::default().version("12").finish();
         assert!(!Bookmark::from(&plain).initial_events_end);
     }
 
     #[test]
     fn an_event_has_a_version_and_a_type() {
         let object = Object {
-            head: HeadBuilder::default().name("a").version("7").finish(),
+            metadata: ObjectMetaBuilder::default().name("a").version("7").finish(),
             encoded: Encoded::json(*b"{}"),
         };
         let bookmark = Bookmark { version: 9.into(), initial_events_end: false };
         let table = [
-            (WatchEvent::Added(object.clone()), 7, EventKind::Added),
-            (WatchEvent::Modified(object.clone()), 7, EventKind::Modified),
-            (WatchEvent::Deleted(object), 7, EventKind::Deleted),
-            (WatchEvent::Bookmark(bookmark), 9, EventKind::Bookmark),
+            (WatchEvent::Added(object.clone()), 7, WatchEventType::Added),
+            (WatchEvent::Modified(object.clone()), 7, WatchEventType::Modified),
+            (WatchEvent::Deleted(object), 7, WatchEventType::Deleted),
+            (WatchEvent::Bookmark(bookmark), 9, WatchEventType::Bookmark),
         ];
         for (event, version, kind) in table {
             assert_eq!((event.version(), event.kind()), (&version.into(), kind));

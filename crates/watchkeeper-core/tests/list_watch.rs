@@ -4,8 +4,8 @@ use std::error::Error;
 
 use futures_util::{FutureExt, StreamExt, future, stream};
 use watchkeeper_core::{
-    Bookmark, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Status, StatusReason,
-    WatchError, WatchEvent, WatchFrom, WatchOpening, WatchRequest,
+    Bookmark, ListError, ListMeta, ListPart, ListRequest, ListStream, ListWatch, Status, StatusReason,
+    WatchError, WatchEvent, WatchFrom, WatchFuture, WatchRequest,
 };
 
 fn status(reason: &str, code: i32) -> Status {
@@ -22,7 +22,7 @@ fn a_list_error_is_classified_by_the_next_step() {
         ListError::Expired(_) => "most recent",
         ListError::TooLarge(_) => "most recent, too large",
         ListError::TooManyRequests(_) => "wait",
-        ListError::Refused(_) => "refused",
+        ListError::Rejected(_) => "refused",
         other => panic!("{other:?} does not come from a status"),
     };
     assert_eq!(classify(status("Expired", 410)), "most recent");
@@ -43,7 +43,7 @@ fn a_watch_error_is_classified_by_the_next_step() {
         WatchError::TooLarge(_) => "most recent",
         WatchError::TooManyRequests(_) => "wait",
         WatchError::Internal(_) => "retry for a limited time",
-        WatchError::Refused(_) => "refused",
+        WatchError::Rejected(_) => "refused",
         other => panic!("{other:?} does not come from a status"),
     };
     assert_eq!(classify(status("Expired", 410)), "list");
@@ -76,7 +76,7 @@ impl ListWatch for FailingSource {
         Box::pin(stream::iter([Err(status("Forbidden", 403).into())]))
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         let WatchFrom::After(version) = request.from else {
             return Box::pin(future::err(status("Invalid", 422).into()));
         };
@@ -96,7 +96,7 @@ fn a_rejected_watch_differs_from_one_that_fails_later() {
     assert!(!source.sends_initial_events());
 
     let refused = source.watch(WatchRequest::new(WatchFrom::InitialEvents { not_older_than: None }));
-    assert!(matches!(refused.now_or_never().unwrap(), Err(WatchError::Refused(_))));
+    assert!(matches!(refused.now_or_never().unwrap(), Err(WatchError::Rejected(_))));
 
     let accepted = source.watch(WatchRequest::new(WatchFrom::After(7.into())));
     let events: Vec<_> = accepted.now_or_never().unwrap().unwrap().collect().now_or_never().unwrap();
@@ -108,10 +108,10 @@ fn sources_support_initial_events_by_default() {
     struct Empty;
     impl ListWatch for Empty {
         fn list(&self, _: ListRequest) -> ListStream {
-            let end = ListEnd::new(1.into());
+            let end = ListMeta::new(1.into());
             Box::pin(stream::iter([Ok(ListPart::End(end))]))
         }
-        fn watch(&self, _: WatchRequest) -> WatchOpening {
+        fn watch(&self, _: WatchRequest) -> WatchFuture {
             Box::pin(future::ok(stream::empty().boxed()))
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use watchkeeper_core::{
     CauseType, GroupKind, GroupResource, Outcome, Status, StatusCause, StatusDetails, StatusReason,
-    UnexpectedAnswer,
+    UnexpectedResponse,
 };
 
 fn pods() -> GroupResource {
@@ -475,7 +475,7 @@ fn unexpected_responses_become_statuses_by_code() {
         ),
     ];
     for (code, reason, message) in table {
-        let answer = UnexpectedAnswer { code, method: "GET", text: Some(b" text\n"), ..Default::default() };
+        let answer = UnexpectedResponse { code, method: "GET", text: Some(b" text\n"), ..Default::default() };
         let status = Status::from(answer);
         assert_eq!((status.code, status.reason.as_str(), &*status.message), (code.into(), reason, message));
         assert!(status.is_failure() && status.is_unexpected_server_error());
@@ -486,7 +486,7 @@ fn unexpected_responses_become_statuses_by_code() {
 #[test]
 fn unexpected_responses_name_the_requested_resource() {
     let resource = deployments();
-    let answer = UnexpectedAnswer {
+    let answer = UnexpectedResponse {
         code: 409,
         method: "POST",
         resource: Some(&resource),
@@ -499,7 +499,7 @@ fn unexpected_responses_name_the_requested_resource() {
     assert_eq!(collection.retry_after(), Some(seconds(3)));
     assert_eq!(collection.cause(&CauseType::UnexpectedServerResponse).unwrap().message, "unknown");
 
-    let one = Status::from(UnexpectedAnswer { name: "web", method: "PUT", ..answer });
+    let one = Status::from(UnexpectedResponse { name: "web", method: "PUT", ..answer });
     assert_eq!(one.message, "the server reported a conflict (put deployments.apps web)");
     let details = one.details.unwrap();
     assert_eq!((&*details.group, &*details.kind, &*details.name), ("apps", "deployments", "web"));
@@ -507,7 +507,7 @@ fn unexpected_responses_name_the_requested_resource() {
 
 #[test]
 fn a_406_without_text_has_a_default_message() {
-    let message = |text| Status::from(UnexpectedAnswer { code: 406, text, ..Default::default() }).message;
+    let message = |text| Status::from(UnexpectedResponse { code: 406, text, ..Default::default() }).message;
     let sentence = "the server was unable to respond with a content type that the client supports";
     assert_eq!(message(None), sentence);
     assert_eq!(message(Some(b"")), sentence);
@@ -518,7 +518,7 @@ fn a_406_without_text_has_a_default_message() {
 fn bodies_of_unexpected_responses_are_truncated() {
     let long = "é".repeat(5_000);
     let text = &long.as_bytes()[1..]; // starts and is truncated within a character
-    let status = Status::from(UnexpectedAnswer { code: 403, text: Some(text), ..Default::default() });
-    let kept = UnexpectedAnswer::TEXT_LIMIT / 2 - 1;
+    let status = Status::from(UnexpectedResponse { code: 403, text: Some(text), ..Default::default() });
+    let kept = UnexpectedResponse::TEXT_LIMIT / 2 - 1;
     assert_eq!(status.message, format!("\u{fffd}{}\u{fffd}", "é".repeat(kept)));
 }

@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Delta::Deleted { .. } => "DELETED",
             Delta::Resync(_) => "RESYNC",
         };
-        println!("{label} : {}", change.newest().head.key());
+        println!("{label} : {}", change.newest().metadata.key());
     });
     values.start();
     tokio::signal::ctrl_c().await?;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use serde::Deserialize;
-use watchkeeper_core::HeadBuilder;
+use watchkeeper_core::ObjectMetaBuilder;
 use watchkeeper_etcd::{Json, RangeResponse, ValueDecoder as _};
 use watchkeeper_wire::{Kind, decode};
 
@@ -17,7 +17,7 @@ struct Shape {
 fn a_value_keeps_its_own_kind_field_if_the_informers_kind_has_no_version() {
     let message = b"\x12\x21\x0a\x02/a\x2a\x1b{\"kind\":\"square\",\"sides\":4}";
     let range = RangeResponse::try_from(bytes::Bytes::from_static(message)).unwrap();
-    let encoded = Json.decode(&range.kvs[0], &mut HeadBuilder::default()).unwrap();
+    let encoded = Json.decode(&range.kvs[0], &mut ObjectMetaBuilder::default()).unwrap();
 
     let shape: Shape = decode(&encoded, &Kind::new("", "", "Shape")).unwrap();
     assert_eq!(shape, Shape { kind: "square".to_owned(), sides: 4 });

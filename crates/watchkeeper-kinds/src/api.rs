@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope};
 use kube_core::Resource;
 use kube_core::metadata::PartialObjectMeta;
 use watchkeeper_client::Client;
 use watchkeeper_client::resource::ResourceClient;
-use watchkeeper_client::rest::Content;
+use watchkeeper_client::rest::{Content, RateLimiter};
 use watchkeeper_client::source::RestSource;
 use watchkeeper_wire::Kind;
 
@@ -82,6 +83,12 @@ impl<K> Api<K> {
     #[must_use]
     pub fn content(self, content: Content) -> Self {
         Self { objects: self.objects.content(content) }
+    }
+
+    /// Sets the rate limiter of all requests.
+    #[must_use]
+    pub fn rate_limiter(self, limiter: Arc<RateLimiter>) -> Self {
+        Self { objects: self.objects.rate_limiter(limiter) }
     }
 }
 

@@ -31,6 +31,7 @@ mod collection;
 mod factory;
 #[cfg(feature = "kube")]
 mod kube;
+mod selector;
 mod subresources;
 
 pub use api::Api;
@@ -41,6 +42,7 @@ pub use k8s_openapi;
 #[cfg(feature = "kube")]
 pub use kube::kube_client;
 pub use kube_core;
+pub use selector::AsSelector;
 pub use subresources::Scaled;
 pub use watchkeeper_client::Client;
 

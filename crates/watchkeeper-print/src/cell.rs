@@ -25,7 +25,7 @@ use watchkeeper_wire::json_path::at;
 use crate::cells;
 use crate::custom::CustomCell;
 use crate::pod::Pod;
-use crate::times::Times;
+use crate::timestamp_format::TimestampFormat;
 use crate::value::{
     amount, count, int, labels, list, modes, number, or_placeholder, selector, text, timestamp,
 };
@@ -34,7 +34,7 @@ use crate::value::{
 #[derive(Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) object: &'a Value,
-    pub(crate) times: Times,
+    pub(crate) times: TimestampFormat,
     /// The default storage class of the list.
     pub(crate) default_class: Option<&'a str>,
     /// Computed once for three cells.
@@ -42,7 +42,7 @@ pub(crate) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub(crate) fn new(object: &'a Value, times: Times, default_class: Option<&'a str>) -> Self {
+    pub(crate) fn new(object: &'a Value, times: TimestampFormat, default_class: Option<&'a str>) -> Self {
         Self { object, times, default_class, pod: OnceCell::new() }
     }
 
@@ -181,7 +181,7 @@ mod tests {
 
     fn print(cell: &'static str, object: &Value) -> Value {
         let now = "2026-11-15T10:00:00Z".parse().unwrap();
-        Cell::parse(cell).unwrap().value(&Subject::new(object, Times::Ages { now }, None))
+        Cell::parse(cell).unwrap().value(&Subject::new(object, TimestampFormat::Age { now }, None))
     }
 
     #[test]

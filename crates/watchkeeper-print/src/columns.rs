@@ -13,11 +13,12 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value;
+use watchkeeper_core::table::{self, TableError};
 
 use crate::cell::{Cell, Subject};
 use crate::cells::default_storage_class;
 use crate::custom::{CustomCell, PrinterColumn};
-use crate::times::Times;
+use crate::timestamp_format::TimestampFormat;
 
 type Text = Cow<'static, str>;
 
@@ -49,12 +50,12 @@ pub struct Columns {
 ///
 /// ```
 /// use serde_json::json;
-/// use watchkeeper_print::{Times, columns};
+/// use watchkeeper_print::{TimestampFormat, columns};
 ///
 /// let configmaps = columns("", "v1", "configmaps");
 /// let object = json!({"metadata": {"name": "a", "creationTimestamp": "2026-11-15T10:00:00Z"}, "data": {"k": "v"}});
 /// let now = "2026-11-15T10:05:07Z".parse()?;
-/// assert_eq!(configmaps.row(&object, Times::Ages { now }), [json!("a"), json!(1), json!("5m7s")]);
+/// assert_eq!(configmaps.row(&object, TimestampFormat::Age { now }), [json!("a"), json!(1), json!("5m7s")]);
 /// # Ok::<(), watchkeeper_core::TimestampError>(())
 /// ```
 pub fn columns(group: &str, version: &str, plural: &str) -> &'static Columns {
@@ -122,9 +123,9 @@ impl Columns {
         &self.definitions
     }
 
-    /// Returns the column definitions for [`Times::Moments`]: columns with timestamps have type `date`. Cells of such a
+    /// Returns the column definitions for [`TimestampFormat::Absolute`]: columns with timestamps have type `date`. Cells of such a
     /// column may also be other text (`<none>`, the duration of a finished job).
-    pub fn dated(&self) -> Vec<Column> {
+    pub fn definitions_with_dates(&self) -> Vec<Column> {
         let mut columns = self.definitions.clone();
         for (column, cell) in columns.iter_mut().zip(&self.cells) {
             if cell.is_timestamp() {
@@ -135,24 +136,29 @@ impl Columns {
     }
 
     /// Returns whether these are the columns of resources without a table.
-    pub fn are_of_others(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         std::ptr::eq(self, &BUILTIN.others)
     }
 
     /// Returns the cells of an object. There may be more cells than columns.
-    pub fn row(&self, object: &Value, times: Times) -> Vec<Value> {
-        self.row_among(object, times, None)
+    pub fn row(&self, object: &Value, times: TimestampFormat) -> Vec<Value> {
+        self.row_in_list(object, times, None)
     }
 
     /// Returns the cells of each object of a list.
-    pub fn rows(&self, items: &[Value], times: Times) -> Vec<Vec<Value>> {
+    pub fn rows(&self, items: &[Value], times: TimestampFormat) -> Vec<Vec<Value>> {
         let default_class = default_storage_class(items);
-        items.iter().map(|item| self.row_among(item, times, default_class)).collect()
+        items.iter().map(|item| self.row_in_list(item, times, default_class)).collect()
     }
 
     /// Returns the cells of one object of a list, for callers that do not hold the whole list. `default_class` is the
     /// [default storage class](crate::default_storage_class) of the list.
-    pub fn row_among(&self, object: &Value, times: Times, default_class: Option<&str>) -> Vec<Value> {
+    pub fn row_in_list(
+        &self,
+        object: &Value,
+        times: TimestampFormat,
+        default_class: Option<&str>,
+    ) -> Vec<Value> {
         let subject = Subject::new(object, times, default_class);
         self.cells.iter().map(|cell| cell.value(&subject)).collect()
     }
@@ -171,41 +177,29 @@ static BUILTIN: LazyLock<Tables> = LazyLock::new(|| {
         .unwrap_or_else(|error| panic!("invalid table of columns: {error}"))
 });
 
-/// An error in a table, which only a wrong table in the repository can cause.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-struct TableError {
-    line: usize,
-    problem: String,
-}
-
 fn read(text: &'static str) -> Result<Tables, TableError> {
     let mut read: Vec<((&'static str, &'static str, &'static str), Columns)> = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let fail = |problem: String| TableError { line: at + 1, problem };
-        if line.starts_with('#') || line.is_empty() {
-            continue;
-        }
-        if let Some(names) = line.strip_prefix("table ") {
-            let [group, version, plural] = names.split(' ').collect::<Vec<_>>()[..] else {
-                return Err(fail(format!("invalid line {line:?}")));
-            };
+    for row in table::rows(text) {
+        if row.text.starts_with("table ") {
+            let ["table", group, version, plural] = row.words()[..] else { return Err(row.invalid()) };
             let empty = Columns { definitions: Vec::new(), cells: Vec::new() };
-            read.push(((undashed(group), version, plural), empty));
+            read.push(((table::value(group), version, plural), empty));
             continue;
         }
-        let [name, value_type, format, priority, cell] = line.split(" | ").collect::<Vec<_>>()[..] else {
-            return Err(fail(format!("invalid line {line:?}")));
+        let [name, value_type, format, priority, cell] = row.columns()[..] else {
+            return Err(row.invalid());
         };
-        let (_, columns) = read.last_mut().ok_or_else(|| fail("no table yet".to_owned()))?;
-        columns.cells.push(Cell::parse(cell).map_err(fail)?);
+        let (_, columns) = read.last_mut().ok_or_else(|| row.error("no table yet"))?;
+        columns.cells.push(Cell::parse(cell).map_err(|problem| row.error(problem))?);
         if name != "-" {
             columns.definitions.push(Column {
                 name: Text::Borrowed(name),
                 value_type: Text::Borrowed(value_type),
-                format: Text::Borrowed(undashed(format)),
+                format: Text::Borrowed(table::value(format)),
                 description: Text::default(),
-                priority: priority.parse().map_err(|_| fail(format!("invalid priority {priority:?}")))?,
+                priority: priority
+                    .parse()
+                    .map_err(|_| row.error(format!("invalid priority {priority:?}")))?,
             });
         }
     }
@@ -213,10 +207,6 @@ fn read(text: &'static str) -> Result<Tables, TableError> {
     let (_, others) = read.pop_if(|(names, _)| *names == ("*", "*", "*")).ok_or_else(missing)?;
     let index = read.iter().enumerate().map(|(at, (names, _))| (*names, at)).collect();
     Ok(Tables { tables: read.into_iter().map(|(_, columns)| columns).collect(), index, others })
-}
-
-fn undashed(word: &'static str) -> &'static str {
-    if word == "-" { "" } else { word }
 }
 
 #[cfg(test)]
@@ -227,7 +217,11 @@ mod tests {
     #[test]
     fn timestamps_are_in_date_columns() {
         let types = |columns: &Columns| -> Vec<(String, String)> {
-            columns.dated().into_iter().map(|it| (it.name.into(), it.value_type.into())).collect()
+            columns
+                .definitions_with_dates()
+                .into_iter()
+                .map(|it| (it.name.into(), it.value_type.into()))
+                .collect()
         };
         let dates = |columns: &Columns| -> Vec<String> {
             types(columns).into_iter().filter(|(_, form)| form == "date").map(|(name, _)| name).collect()
@@ -247,34 +241,35 @@ mod tests {
             "status": {"containerStatuses": [{"restartCount": 3,
                 "lastState": {"terminated": {"finishedAt": "2026-11-15T09:55:00Z"}}}]}});
         let pods = columns("", "v1", "pods");
-        assert_eq!(pods.row(&pod, Times::Ages { now })[3..5], [json!("3 (5m ago)"), json!("60m")]);
+        assert_eq!(pods.row(&pod, TimestampFormat::Age { now })[3..5], [json!("3 (5m ago)"), json!("60m")]);
         assert_eq!(
-            pods.row(&pod, Times::Moments)[3..5],
+            pods.row(&pod, TimestampFormat::Absolute)[3..5],
             [json!("3 (2026-11-15T09:55:00Z ago)"), json!("2026-11-15T09:00:00Z")]
         );
         let duration = |status: Value| {
-            columns("batch", "v1", "jobs").row(&json!({"status": status}), Times::Moments)[3].clone()
+            columns("batch", "v1", "jobs").row(&json!({"status": status}), TimestampFormat::Absolute)[3]
+                .clone()
         };
         assert_eq!(duration(json!({})), "");
         assert_eq!(duration(json!({"startTime": "2026-11-15T09:00:00Z"})), "2026-11-15T09:00:00Z");
         let ended = json!({"startTime": "2026-11-15T09:00:00Z", "completionTime": "2026-11-15T09:00:07Z"});
         assert_eq!(duration(ended), "7s");
-        let cron_job = columns("batch", "v1", "cronjobs").row(&json!({}), Times::Moments);
+        let cron_job = columns("batch", "v1", "cronjobs").row(&json!({}), TimestampFormat::Absolute);
         assert_eq!(cron_job[5], "<none>");
         let event = json!({"lastTimestamp": "2026-11-15T09:00:00Z"});
         let events = columns("", "v1", "events");
-        assert_eq!(events.row(&event, Times::Moments)[0], "2026-11-15T09:00:00Z");
-        assert_eq!(events.row(&json!({}), Times::Moments)[0], "<unknown>");
+        assert_eq!(events.row(&event, TimestampFormat::Absolute)[0], "2026-11-15T09:00:00Z");
+        assert_eq!(events.row(&json!({}), TimestampFormat::Absolute)[0], "<unknown>");
         let widgets = Columns::custom(&[]);
-        assert_eq!(widgets.row(&pod, Times::Moments)[1], "2026-11-15T09:00:00Z");
+        assert_eq!(widgets.row(&pod, TimestampFormat::Absolute)[1], "2026-11-15T09:00:00Z");
     }
 
     #[test]
     fn invalid_tables_are_rejected_with_a_line_number() {
         let problem = |text| read(text).err().expect("the table is wrong").to_string();
         assert_eq!(problem("Name | string | name | 0 | name"), "line 1: no table yet");
-        assert_eq!(problem("table - pods"), "line 1: invalid line \"table - pods\"");
-        assert_eq!(problem("table - v1 pods\nName | x"), "line 2: invalid line \"Name | x\"");
+        assert_eq!(problem("table - pods"), "line 1: invalid row \"table - pods\"");
+        assert_eq!(problem("table - v1 pods\nName | x"), "line 2: invalid row \"Name | x\"");
         assert_eq!(problem("table - v1 pods\nA | string | - | 0 | guess"), "line 2: unknown cell \"guess\"");
         assert_eq!(problem("table - v1 pods\nA | string | - | x | name"), "line 2: invalid priority \"x\"");
         assert_eq!(problem(""), "line 0: no table for all others");

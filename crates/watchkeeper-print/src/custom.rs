@@ -5,7 +5,7 @@ use serde_json::Value;
 use watchkeeper_core::Timestamp;
 use watchkeeper_wire::json_path::{JsonPath, go_value};
 
-use crate::times::Times;
+use crate::timestamp_format::TimestampFormat;
 
 /// One of a CustomResourceDefinition's `additionalPrinterColumns`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
@@ -62,7 +62,7 @@ impl CustomCell {
     }
 
     /// Returns the value; null if it is absent or of another type.
-    pub(crate) fn value(&self, object: &Value, times: Times) -> Value {
+    pub(crate) fn value(&self, object: &Value, times: TimestampFormat) -> Value {
         let found = self.path.as_ref().and_then(|path| path.find(object).ok()?.into_iter().next());
         let Some(value) = found else { return Value::Null };
         match (self.form, &value) {
@@ -107,7 +107,7 @@ mod tests {
                 json_path: path.to_owned(),
                 ..PrinterColumn::default()
             };
-            CustomCell::new(&column).value(&object, Times::Ages { now })
+            CustomCell::new(&column).value(&object, TimestampFormat::Age { now })
         };
         let cases = [
             ("string", ".s", json!("x")),

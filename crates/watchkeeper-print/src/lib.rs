@@ -5,20 +5,20 @@
 //! Output: tables for the API server and the page.
 //!
 //! - `print.P1`: printing never fails: absent or malformed fields print as Go's zero value or as a placeholder.
-//! - `print.P2`: the same objects and [`Times`] yield the same cells.
+//! - `print.P2`: the same objects and [`TimestampFormat`] yield the same cells.
 
 mod cell;
 mod cells;
 mod columns;
 mod custom;
 mod pod;
-mod times;
+mod timestamp_format;
 mod value;
 
 pub use cells::default_storage_class;
 pub use columns::{Column, Columns, columns, subresource_columns, tables};
 pub use custom::PrinterColumn;
-pub use times::Times;
+pub use timestamp_format::TimestampFormat;
 
 #[cfg(test)]
 mod tests {
@@ -95,7 +95,7 @@ mod tests {
             let items = [object];
             for (group, version, plural) in tables().chain([("example.com", "v1", "widgets")]) {
                 let table = columns(group, version, plural);
-                for times in [Times::Ages { now }, Times::Moments] {
+                for times in [TimestampFormat::Age { now }, TimestampFormat::Absolute] {
                     let rows = table.rows(&items, times);
                     prop_assert!(rows[0].len() >= table.definitions().len());
                 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use watchkeeper_core::{Encoding, EventKind, ObjectKey};
+use watchkeeper_core::{Encoding, ObjectKey, WatchEventType};
 
 use super::{Revision, Stored};
 
@@ -61,7 +61,7 @@ impl ChangeType {
     }
 }
 
-impl From<ChangeType> for EventKind {
+impl From<ChangeType> for WatchEventType {
     fn from(change_type: ChangeType) -> Self {
         match change_type {
             ChangeType::Added => Self::Added,
@@ -221,7 +221,7 @@ mod tests {
             for encoding in [Encoding::Json, Encoding::Protobuf] {
                 let text = format!("{change_type:?} in {encoding}");
                 let encode = |stored: &Stored| {
-                    assert_eq!(stored.object().head.version(), &9.into());
+                    assert_eq!(stored.object().metadata.resource_version(), &9.into());
                     Ok::<_, Infallible>(Bytes::from(text.clone()))
                 };
                 assert_eq!(event.encoded(change_type, encoding, encode), Ok(Some(Bytes::from(text.clone()))));

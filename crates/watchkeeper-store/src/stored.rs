@@ -1,6 +1,6 @@
 //! Stored objects: one version of an object, as written.
 
-use watchkeeper_core::{Encoded, Head, HeadBuilder, Object, ObjectKey};
+use watchkeeper_core::{Encoded, Object, ObjectKey, ObjectMeta, ObjectMetaBuilder};
 
 use super::Revision;
 
@@ -20,7 +20,7 @@ impl Stored {
     /// Inserts the digits of a revision into the body between `before` and `rest`, and its number into a copy of the
     /// head.
     pub(super) fn assemble(
-        head: &Head,
+        head: &ObjectMeta,
         (before, rest): (&[u8], &[u8]),
         created: Revision,
         modified: Revision,
@@ -30,7 +30,7 @@ impl Stored {
         body.extend_from_slice(before);
         body.extend_from_slice(digits.as_bytes());
         body.extend_from_slice(rest);
-        let object = Object { head: head_under(head, &digits), encoded: Encoded::json(body) };
+        let object = Object { metadata: head_under(head, &digits), encoded: Encoded::json(body) };
         Self { object, created, modified, version_at: before.len() }
     }
 
@@ -41,7 +41,7 @@ impl Stored {
 
     /// Returns the key of the object.
     pub fn key(&self) -> &ObjectKey {
-        self.object.head.key()
+        self.object.metadata.key()
     }
 
     /// Returns the revision at which the object was created.
@@ -56,7 +56,7 @@ impl Stored {
 
     /// Returns a copy of this state with another revision, as watchers receive it when the object is deleted.
     pub fn under(&self, revision: Revision) -> Self {
-        Self::assemble(&self.object.head, self.around_version(), self.created, revision)
+        Self::assemble(&self.object.metadata, self.around_version(), self.created, revision)
     }
 
     /// Returns the body before and after the digits of its revision.
@@ -68,23 +68,23 @@ impl Stored {
 
     /// Returns the size in bytes, as counted by the history's limits.
     pub(super) fn heap_bytes(&self) -> usize {
-        size_of::<Self>() + self.object.head.heap_bytes() + self.object.encoded.body.len()
+        size_of::<Self>() + self.object.metadata.heap_bytes() + self.object.encoded.body.len()
     }
 }
 
 /// Returns a copy of the head with another version.
-fn head_under(head: &Head, version: &str) -> Head {
-    let mut copy = HeadBuilder::default();
+fn head_under(head: &ObjectMeta, version: &str) -> ObjectMeta {
+    let mut copy = ObjectMetaBuilder::default();
     let key = head.key();
     copy.namespace(key.namespace().unwrap_or_default()).name(key.name()).version(version).uid(head.uid());
-    copy.generation(head.generation()).created(head.created()).deleted(head.deleted());
+    copy.generation(head.generation()).created(head.creation_timestamp()).deleted(head.deletion_timestamp());
     for (name, value) in head.labels() {
         copy.label(name, value);
     }
     for (name, value) in head.annotations() {
         copy.annotation(name, value);
     }
-    for owner in head.owners() {
+    for owner in head.owner_references() {
         copy.owner(&owner);
     }
     copy.finish()
@@ -106,11 +106,11 @@ mod tests {
         for (stored, number) in [(&nine, 9), (&thousand, 1000)] {
             let expected = body.replace(r#":"7""#, &format!(r#":"{number}""#));
             assert_eq!(stored.object().encoded, Encoded::json(expected.into_bytes()));
-            assert_eq!(stored.object().head.version(), &number.into());
+            assert_eq!(stored.object().metadata.resource_version(), &number.into());
             assert_eq!((stored.modified().get(), stored.created().get()), (number, 9));
         }
         assert_eq!(thousand.under(Revision::new(9)), nine);
-        assert_eq!(thousand.object().head.annotation("note"), Some("x"));
-        assert_eq!(thousand.object().head.owners().len(), 1);
+        assert_eq!(thousand.object().metadata.annotation("note"), Some("x"));
+        assert_eq!(thousand.object().metadata.owner_references().len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Unversioned objects: complete except for the revision, which is only known at commit.
 
-use watchkeeper_core::{Head, HeadBuilder, ObjectKey};
+use watchkeeper_core::{ObjectKey, ObjectMeta, ObjectMetaBuilder};
 use watchkeeper_wire::{Annotations, Malformed, json};
 
 use super::version_slot::version_value;
@@ -12,7 +12,7 @@ use super::{Revision, Stored};
 #[derive(Debug, Clone)]
 pub struct Unversioned {
     /// Its version is ignored.
-    head: Head,
+    head: ObjectMeta,
     body: Vec<u8>,
     /// `unversioned.U1`: `body[at - 1]` and `body[at]` are quotes.
     at: usize,
@@ -39,7 +39,7 @@ impl Unversioned {
     ///
     /// # Errors
     /// Returns [`UnversionedError::NotEmptyString`] if `at` is not between two quotes.
-    pub fn new(head: Head, body: Vec<u8>, at: usize) -> Result<Self, UnversionedError> {
+    pub fn new(head: ObjectMeta, body: Vec<u8>, at: usize) -> Result<Self, UnversionedError> {
         match at.checked_sub(1).and_then(|open| body.get(open..=at)) {
             Some(br#""""#) => Ok(Self { head, body, at }), // unversioned.U1
             _ => Err(UnversionedError::NotEmptyString { at }),
@@ -52,7 +52,7 @@ impl Unversioned {
     /// # Errors
     /// Returns [`UnversionedError::Malformed`] if the body is not a JSON object or its metadata cannot be read.
     pub fn from_json(body: &[u8]) -> Result<Self, UnversionedError> {
-        let head = json::read_head(body, Annotations::Keep, &mut HeadBuilder::default())?;
+        let head = json::read_object_meta(body, Annotations::Keep, &mut ObjectMetaBuilder::default())?;
         let place = version_value(body).ok_or(UnversionedError::NotEmptyString { at: body.len() })?;
         let (before, after) = (&body[..place.value.start], &body[place.value.end..]);
         let parts = [before, place.prefix.as_bytes(), br#""""#, place.suffix.as_bytes(), after];
@@ -66,7 +66,7 @@ impl Unversioned {
     }
 
     /// Returns the head. Its version is meaningless.
-    pub fn head(&self) -> &Head {
+    pub fn head(&self) -> &ObjectMeta {
         &self.head
     }
 
@@ -93,7 +93,7 @@ mod tests {
     fn committed(body: &str) -> String {
         let stored =
             Unversioned::from_json(body.as_bytes()).unwrap().commit(Revision::new(42), Revision::new(42));
-        assert_eq!(stored.object().head.version(), &42.into());
+        assert_eq!(stored.object().metadata.resource_version(), &42.into());
         String::from_utf8(stored.object().encoded.body.to_vec()).unwrap()
     }
 
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_place_that_is_not_between_two_quotes_is_refused() {
         let body = br#"{"metadata":{"resourceVersion":""}}"#;
-        let head = HeadBuilder::default().finish();
+        let head = ObjectMetaBuilder::default().finish();
         for at in (0..body.len() + 2).chain([usize::MAX]) {
             let value = Unversioned::new(head.clone(), body.to_vec(), at);
             assert_eq!(value.is_ok(), at == 32, "{at}");

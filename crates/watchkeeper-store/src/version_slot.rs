@@ -1,6 +1,6 @@
 //! The position of `metadata.resourceVersion` in a JSON body.
 //!
-//! The body has already been read by [`read_head`](watchkeeper_wire::json::read_head), so its metadata is valid and
+//! The body has already been read by [`read_object_meta`](watchkeeper_wire::json::read_object_meta), so its metadata is valid and
 //! has no duplicate keys. This code only searches for keys, and returns `None` if it cannot follow the structure.
 
 use std::ops::Range;

@@ -100,7 +100,7 @@ async fn an_in_process_watch_receives_created_objects() {
     let mut events = source.watch(WatchRequest::new(WatchFrom::After(from))).await.unwrap();
     cluster.create(config_map("a")).await.unwrap();
     let Some(Ok(WatchEvent::Added(object))) = events.next().await else { panic!("no event") };
-    assert_eq!(object.head.key().name(), "a");
+    assert_eq!(object.metadata.key().name(), "a");
     assert_eq!(cluster.faults().open_watches(&Requests::any()), 0, "faults affect HTTP requests only");
     cluster.compact().await.unwrap();
     cluster.stop().await;

@@ -23,9 +23,12 @@ async fn a_list_yields_its_items_and_its_end_on_time() {
     let parts: Vec<_> = script.list(ListRequest::default()).map(Result::unwrap).collect().await;
     assert_eq!(begun.elapsed(), Duration::from_secs(3));
     let [ListPart::Item(item), ListPart::End(end)] = &parts[..] else { panic!("{parts:?}") };
-    assert_eq!((item.head.key().to_string(), item.head.version()), ("default/a".to_owned(), &7.into()));
     assert_eq!(
-        (end.version.clone(), end.continue_token.as_deref(), end.remaining),
+        (item.metadata.key().to_string(), item.metadata.resource_version()),
+        ("default/a".to_owned(), &7.into())
+    );
+    assert_eq!(
+        (end.resource_version.clone(), end.continue_token.as_deref(), end.remaining_item_count),
         (10.into(), Some("p2"), Some(4))
     );
     assert_eq!(script.list(ListRequest::default()).count().await, 0);

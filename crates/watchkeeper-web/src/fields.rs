@@ -51,7 +51,7 @@ impl Fields {
 
     /// Returns whether an object meets all requirements. An object that cannot be decoded does not.
     pub(crate) fn match_object(&self, object: &Object, kind: &Kind) -> bool {
-        let key = object.head.key();
+        let key = object.metadata.key();
         self.0.iter().all(|(field, requirement)| match field {
             Field::Name => requirement.matches(Some(key.name())),
             Field::Namespace => requirement.matches(key.namespace()),
@@ -121,12 +121,12 @@ fn match_path(object: &Object, kind: &Kind, path: &FieldPath, requirement: &Fiel
 #[cfg(test)]
 mod tests {
     use super::*;
-    use watchkeeper_core::{Encoded, HeadBuilder};
+    use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 
     fn is_match(selector: &str) -> bool {
-        let head = HeadBuilder::default().namespace("shop").name("web-0").finish();
+        let head = ObjectMetaBuilder::default().namespace("shop").name("web-0").finish();
         let body = br#"{"spec":{"nodeName":"n1","priority":7,"containers":[{"image":"a"},{"image":"b"}]}}"#;
-        let object = Object { head, encoded: Encoded::json(body.as_slice()) };
+        let object = Object { metadata: head, encoded: Encoded::json(body.as_slice()) };
         let kind = Kind::new("", "v1", "Pod");
         Fields::read(selector, kind.name()).unwrap().match_object(&object, &kind)
     }
@@ -162,7 +162,8 @@ mod tests {
 
     #[test]
     fn undecodable_objects_do_not_match() {
-        let broken = Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(*b"{") };
+        let broken =
+            Object { metadata: ObjectMetaBuilder::default().finish(), encoded: Encoded::json(*b"{") };
         let kind = Kind::new("", "v1", "Pod");
         let selector = Fields::read("spec.hostname!=x", kind.name()).unwrap();
         assert!(!selector.match_object(&broken, &kind));

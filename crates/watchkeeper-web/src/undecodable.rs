@@ -24,7 +24,7 @@ impl Undecodable {
 
     /// Logs and counts an object.
     pub(crate) fn report(&self, kind: &GroupVersionKind, object: &Object, error: &dyn Display) {
-        let (kind, key) = (kind.to_string(), object.head.key());
+        let (kind, key) = (kind.to_string(), object.metadata.key());
         tracing::warn!(%kind, %key, %error, "failed to decode object; it is shown without its content");
         self.objects.with([&kind]).increment();
     }

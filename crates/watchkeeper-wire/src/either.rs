@@ -1,7 +1,7 @@
 //! Dispatch over the encoding of a response.
 
 use bytes::Bytes;
-use watchkeeper_core::{Encoding, Head, HeadBuilder, ListEnd};
+use watchkeeper_core::{Encoding, ListMeta, ObjectMeta, ObjectMetaBuilder};
 
 use crate::{Annotations, Frame, Limits, Malformed, json, protobuf};
 
@@ -15,7 +15,7 @@ use crate::{Annotations, Frame, Limits, Malformed, json, protobuf};
 /// split.push(br#"{"items":[{"a":1}],"metadata":{"resourceVersion":"7"}}"#.as_slice().into());
 /// assert_eq!(split.next()?, Some(br#"{"a":1}"#.as_slice()));
 /// assert_eq!(split.next()?, None);
-/// assert_eq!(split.finish()?.version, "7".into());
+/// assert_eq!(split.finish()?.resource_version, "7".into());
 /// # Ok::<(), watchkeeper_wire::Malformed>(())
 /// ```
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl ListSplitter {
     ///
     /// # Errors
     /// If the body is incomplete.
-    pub fn finish(self) -> Result<ListEnd, Malformed> {
+    pub fn finish(self) -> Result<ListMeta, Malformed> {
         match self {
             Self::Json(split) => split.finish(),
             Self::Protobuf(split) => split.finish(),
@@ -120,15 +120,15 @@ impl WatchFrames {
 /// Parses the metadata of an object in either encoding.
 ///
 /// # Errors
-/// As [`json::read_head`] and [`protobuf::read_head`].
-pub fn read_head(
+/// As [`json::read_object_meta`] and [`protobuf::read_object_meta`].
+pub fn read_object_meta(
     encoding: Encoding,
     object: &[u8],
     annotations: Annotations,
-    head: &mut HeadBuilder,
-) -> Result<Head, Malformed> {
+    head: &mut ObjectMetaBuilder,
+) -> Result<ObjectMeta, Malformed> {
     match encoding {
-        Encoding::Json => json::read_head(object, annotations, head),
-        Encoding::Protobuf => protobuf::read_head(object, annotations, head),
+        Encoding::Json => json::read_object_meta(object, annotations, head),
+        Encoding::Protobuf => protobuf::read_object_meta(object, annotations, head),
     }
 }

@@ -62,7 +62,7 @@ pub enum Problem {
     /// Exceeds [`Limits::object_bytes`](crate::Limits::object_bytes) or
     /// [`Limits::envelope_bytes`](crate::Limits::envelope_bytes).
     TooLong {
-        /// What is too long.
+        /// The part that is too long.
         what: &'static str,
         /// The limit, in bytes.
         limit: usize,

@@ -6,16 +6,16 @@ mod documents;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
-use watchkeeper_core::{Head, HeadBuilder, Owner};
-use watchkeeper_wire::json::read_head;
+use watchkeeper_core::{ObjectMeta, ObjectMetaBuilder, OwnerReference};
+use watchkeeper_wire::json::read_object_meta;
 use watchkeeper_wire::{Annotations, Malformed, Problem};
 
-fn read(object: &str) -> Result<Head, Malformed> {
-    read_head(object.as_bytes(), Annotations::Keep, &mut HeadBuilder::default())
+fn read(object: &str) -> Result<ObjectMeta, Malformed> {
+    read_object_meta(object.as_bytes(), Annotations::Keep, &mut ObjectMetaBuilder::default())
 }
 
 /// Parses an object with this metadata.
-fn head(metadata: &str) -> Result<Head, Malformed> {
+fn head(metadata: &str) -> Result<ObjectMeta, Malformed> {
     read(&format!(r#"{{"metadata":{metadata}}}"#))
 }
 
@@ -34,19 +34,29 @@ const POD: &str = concat!(
 fn every_field_of_the_metadata_is_parsed() {
     let head = read(POD).unwrap();
     assert_eq!(head.key().to_string(), "default/web-0");
-    assert_eq!((head.uid(), head.version().to_string().as_str(), head.generation()), ("u-1", "17", 3));
-    assert_eq!(head.created(), "2026-11-15T10:00:00Z".parse().ok());
-    assert_eq!(head.deleted(), "2026-11-15T10:00:00Z".parse().ok());
+    assert_eq!(
+        (head.uid(), head.resource_version().to_string().as_str(), head.generation()),
+        ("u-1", "17", 3)
+    );
+    assert_eq!(head.creation_timestamp(), "2026-11-15T10:00:00Z".parse().ok());
+    assert_eq!(head.deletion_timestamp(), "2026-11-15T10:00:00Z".parse().ok());
     assert_eq!(head.labels().collect::<Vec<_>>(), [("app", "web"), ("tier", "")]);
     assert_eq!(head.annotations().collect::<Vec<_>>(), [("note", "a\nb")]);
-    let set = Owner { api_version: "apps/v1", kind: "ReplicaSet", name: "web", uid: "u-2", controller: true };
-    let node = Owner { api_version: "v1", kind: "Node", name: "n", uid: "u-3", controller: false };
-    assert_eq!(head.owners().collect::<Vec<_>>(), [set, node]);
+    let set = OwnerReference {
+        api_version: "apps/v1",
+        kind: "ReplicaSet",
+        name: "web",
+        uid: "u-2",
+        controller: true,
+    };
+    let node = OwnerReference { api_version: "v1", kind: "Node", name: "n", uid: "u-3", controller: false };
+    assert_eq!(head.owner_references().collect::<Vec<_>>(), [set, node]);
 }
 
 #[test]
 fn annotations_are_kept_only_on_request() {
-    let head = read_head(POD.as_bytes(), Annotations::Skip, &mut HeadBuilder::default()).unwrap();
+    let head =
+        read_object_meta(POD.as_bytes(), Annotations::Skip, &mut ObjectMetaBuilder::default()).unwrap();
     assert_eq!(head.annotations().len(), 0);
 }
 
@@ -65,7 +75,7 @@ fn null_in_a_map_is_an_empty_string_and_a_null_owner_is_empty() {
     let head =
         head(r#"{"labels":{"a":null},"ownerReferences":[null,{"kind":null,"controller":null}]}"#).unwrap();
     assert_eq!(head.label("a"), Some(""));
-    assert_eq!(head.owners().collect::<Vec<_>>(), [Owner::default(); 2]);
+    assert_eq!(head.owner_references().collect::<Vec<_>>(), [OwnerReference::default(); 2]);
 }
 
 #[test]
@@ -77,7 +87,7 @@ fn an_object_without_a_name_has_metadata() {
 
 #[test]
 fn the_zero_time_of_go_is_unset() {
-    assert_eq!(head(r#"{"creationTimestamp":"0001-01-01T00:00:00Z"}"#).unwrap().created(), None);
+    assert_eq!(head(r#"{"creationTimestamp":"0001-01-01T00:00:00Z"}"#).unwrap().creation_timestamp(), None);
 }
 
 #[test]
@@ -126,8 +136,11 @@ fn metadata_errors_have_a_position_and_a_problem() {
         assert_eq!(head(metadata).unwrap_err().problem, problem, "{metadata}");
     }
     assert_eq!(head(r#"{"name":7}"#).unwrap_err().offset, 20);
-    let invalid =
-        read_head(b"{\"metadata\":{\"name\":\"a\xff\"}}", Annotations::Skip, &mut HeadBuilder::default());
+    let invalid = read_object_meta(
+        b"{\"metadata\":{\"name\":\"a\xff\"}}",
+        Annotations::Skip,
+        &mut ObjectMetaBuilder::default(),
+    );
     assert_eq!(invalid, Err(Malformed { offset: 22, problem: InvalidUtf8 }));
 }
 
@@ -180,10 +193,10 @@ fn an_object_truncated_at_any_byte_is_rejected() {
 
 #[test]
 fn a_builder_can_be_reused_after_an_error() {
-    let mut builder = HeadBuilder::default();
+    let mut builder = ObjectMetaBuilder::default();
     let bad = br#"{"metadata":{"name":"bad","labels":{"a":"b","c":1}}}"#;
-    read_head(bad, Annotations::Keep, &mut builder).unwrap_err();
-    let head = read_head(POD.as_bytes(), Annotations::Keep, &mut builder).unwrap();
+    read_object_meta(bad, Annotations::Keep, &mut builder).unwrap_err();
+    let head = read_object_meta(POD.as_bytes(), Annotations::Keep, &mut builder).unwrap();
     assert_eq!(Ok(head), read(POD));
 }
 
@@ -238,7 +251,7 @@ proptest! {
         prop_assert_eq!(head.key().name(), string(&metadata["name"]));
         prop_assert_eq!(head.key().namespace().unwrap_or_default(), namespace);
         prop_assert_eq!(head.uid(), string(&metadata["uid"]));
-        prop_assert_eq!(head.version().to_string(), string(&metadata["resourceVersion"]));
+        prop_assert_eq!(head.resource_version().to_string(), string(&metadata["resourceVersion"]));
         prop_assert_eq!(Some(head.generation()), metadata["generation"].as_i64());
         let pairs = |value: &Value| {
             let map = value.as_object().cloned().unwrap_or_default();
@@ -248,8 +261,8 @@ proptest! {
         prop_assert_eq!(head.labels().map(owned).collect::<Vec<_>>(), pairs(&metadata["labels"]));
         prop_assert_eq!(head.annotations().map(owned).collect::<Vec<_>>(), pairs(&metadata["annotations"]));
         let owners = metadata["ownerReferences"].as_array().unwrap();
-        prop_assert_eq!(head.owners().len(), owners.len());
-        for (owner, expected) in head.owners().zip(owners) {
+        prop_assert_eq!(head.owner_references().len(), owners.len());
+        for (owner, expected) in head.owner_references().zip(owners) {
             prop_assert_eq!(owner.api_version, "v1");
             prop_assert_eq!(owner.kind, string(&expected["kind"]));
             prop_assert_eq!(owner.name, string(&expected["name"]));
@@ -267,7 +280,7 @@ proptest! {
             let place = place.index(text.len());
             text[place] = byte;
         }
-        let head = read_head(&text, Annotations::Keep, &mut HeadBuilder::default());
+        let head = read_object_meta(&text, Annotations::Keep, &mut ObjectMetaBuilder::default());
         if let (Ok(head), Ok(value)) = (head, serde_json::from_slice::<Value>(&text)) {
             prop_assert_eq!(head.key().name(), value["metadata"]["name"].as_str().unwrap_or_default());
             prop_assert_eq!(head.uid(), value["metadata"]["uid"].as_str().unwrap_or_default());

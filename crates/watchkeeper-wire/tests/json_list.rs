@@ -8,11 +8,11 @@ use documents::{chunks, single_bytes};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
-use watchkeeper_core::ListEnd;
+use watchkeeper_core::ListMeta;
 use watchkeeper_wire::json::ListSplitter;
 use watchkeeper_wire::{Limits, Malformed, Problem};
 
-type Split = (Vec<String>, Result<ListEnd, Malformed>);
+type Split = (Vec<String>, Result<ListMeta, Malformed>);
 
 /// Returns the items, and the end or the error.
 fn split_within(limits: Limits, chunks: Vec<Bytes>) -> Split {
@@ -63,10 +63,10 @@ fn a_list_has_items_and_a_kind() {
         items,
         [r#"{"metadata":{"name":"a \" ] } b"}}"#, r#"{"metadata":{"name":"b"},"spec":{"list":[[],{}]}}"#]
     );
-    let expected = ListEnd {
-        version: "42".into(),
+    let expected = ListMeta {
+        resource_version: "42".into(),
         continue_token: Some("abc".into()),
-        remaining: Some(7),
+        remaining_item_count: Some(7),
         api_version: "v1".into(),
         kind: "PodList".into(),
     };
@@ -79,7 +79,7 @@ fn items_may_come_before_metadata() {
         split_whole(r#"{"items":[{"a":1}],"metadata":{"resourceVersion":"42"},"kind":"WidgetList"}"#);
     assert_eq!(items, [r#"{"a":1}"#]);
     let end = end.unwrap();
-    assert_eq!((end.version, end.kind.as_str()), ("42".into(), "WidgetList"));
+    assert_eq!((end.resource_version, end.kind.as_str()), ("42".into(), "WidgetList"));
 }
 
 #[test]
@@ -92,10 +92,10 @@ fn null_absent_and_empty_items_are_an_empty_list() {
     ] {
         let (items, end) = split_whole(body);
         assert!(items.is_empty());
-        assert_eq!(end.unwrap().version, "42".into(), "{body}");
+        assert_eq!(end.unwrap().resource_version, "42".into(), "{body}");
     }
     let empty = split_whole(r#"{}"#);
-    assert_eq!(empty, (vec![], Ok(ListEnd::default())));
+    assert_eq!(empty, (vec![], Ok(ListMeta::default())));
 }
 
 #[test]
@@ -115,13 +115,16 @@ fn whitespace_unknown_fields_and_escaped_keys_are_accepted() {
     );
     assert_eq!(items, [r#"{ "a" : 1 }"#, "{ }"]);
     let end = end.unwrap();
-    assert_eq!((end.version, end.continue_token, end.remaining), ("42".into(), None, None));
+    assert_eq!(
+        (end.resource_version, end.continue_token, end.remaining_item_count),
+        ("42".into(), None, None)
+    );
 }
 
 #[test]
 fn a_null_field_is_absent() {
     let (_, end) = split_whole(r#"{"kind":null,"apiVersion":null,"metadata":null,"items":null}"#);
-    assert_eq!(end, Ok(ListEnd::default()));
+    assert_eq!(end, Ok(ListMeta::default()));
 }
 
 #[test]
@@ -204,7 +207,7 @@ fn undrained_chunks_are_joined() {
     while split.next().unwrap().is_some() {
         count += 1;
     }
-    assert_eq!((count, split.finish().unwrap().version), (2, "42".into()));
+    assert_eq!((count, split.finish().unwrap().resource_version), (2, "42".into()));
 }
 
 #[test]
@@ -271,7 +274,7 @@ proptest! {
         let (found, end) = split(chunks(body.as_bytes(), &cuts));
         let found: Vec<Value> = found.iter().map(|item| serde_json::from_str(item).unwrap()).collect();
         prop_assert_eq!(found, items);
-        prop_assert_eq!(end.unwrap().version, version.as_str().into());
+        prop_assert_eq!(end.unwrap().resource_version, version.as_str().into());
     }
 
     #[test]

@@ -6,9 +6,9 @@ mod documents;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
-use watchkeeper_core::{Encoding, HeadBuilder};
-use watchkeeper_wire::json::{cut, read_head, read_object};
-use watchkeeper_wire::{Annotations, FieldPath, Intake, Limits, Node, Paths, Problem};
+use watchkeeper_core::{Encoding, ObjectMetaBuilder};
+use watchkeeper_wire::json::{cut, read_object, read_object_meta};
+use watchkeeper_wire::{Annotations, FieldPath, Limits, Node, Paths, Problem, ReadOptions};
 
 fn paths(texts: &[&str]) -> Paths {
     texts.iter().map(|text| text.parse::<FieldPath>().unwrap()).collect()
@@ -48,9 +48,9 @@ fn all_but_some_fields_can_be_pruned() {
     let object = r#"{"metadata":{"name":"a","managedFields":[1]},"spec":{"x":1,"list":[{"a":1,"b":2},3],"y":{"z":1}},"s":2}"#;
     let keeping = |texts: &[&str]| {
         let paths = texts.iter().map(|text| text.parse::<FieldPath>().unwrap());
-        let intake = Intake::keeping(paths);
-        let read = read_object(object.as_bytes(), &intake, &mut HeadBuilder::default()).unwrap();
-        assert_eq!(read.encoded.body, cut(object.as_bytes(), &intake.cut).unwrap());
+        let read_options = ReadOptions::keeping(paths);
+        let read = read_object(object.as_bytes(), &read_options, &mut ObjectMetaBuilder::default()).unwrap();
+        assert_eq!(read.encoded.body, cut(object.as_bytes(), &read_options.cut).unwrap());
         String::from_utf8(read.encoded.body.into()).unwrap()
     };
     assert_eq!(keeping(&[]), r#"{"metadata":{"name":"a"}}"#);
@@ -90,8 +90,8 @@ fn an_object_truncated_at_any_byte_is_rejected() {
         let bytes = &object.as_bytes()[..end];
         let error = cut(bytes, &paths).unwrap_err();
         assert_eq!((error.offset, error.problem), (end as u64, Problem::Truncated));
-        let intake = Intake { cut: paths.clone(), ..Intake::default() };
-        let error = read_object(bytes, &intake, &mut HeadBuilder::default()).unwrap_err();
+        let read_options = ReadOptions { cut: paths.clone(), ..ReadOptions::default() };
+        let error = read_object(bytes, &read_options, &mut ObjectMetaBuilder::default()).unwrap_err();
         assert_eq!((error.offset, error.problem), (end as u64, Problem::Truncated));
     }
 }
@@ -110,39 +110,41 @@ fn an_object_is_stored_without_type_and_pruned_fields() {
     let item = r#"{"metadata":{"name":"a","managedFields":[{}],"uid":"u"},"spec":{"x":1}}"#;
     let event = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"managedFields":[],"name":"a","uid":"u"},"spec":{"x":1}}"#;
     let turned = r#"{"metadata":{"name":"a","uid":"u","managedFields":null},"spec":{"x":1},"apiVersion":"v1","kind":"Pod"}"#;
-    let mut builder = HeadBuilder::default();
+    let mut builder = ObjectMetaBuilder::default();
     let objects = [item, event, turned]
-        .map(|text| read_object(text.as_bytes(), &Intake::default(), &mut builder).unwrap());
+        .map(|text| read_object(text.as_bytes(), &ReadOptions::default(), &mut builder).unwrap());
     for object in &objects {
         assert_eq!(object.encoded.encoding, Encoding::Json);
         assert_eq!(&*object.encoded.body, br#"{"metadata":{"name":"a","uid":"u"},"spec":{"x":1}}"#);
-        assert_eq!((object.head.key().name(), object.head.uid()), ("a", "u"));
+        assert_eq!((object.metadata.key().name(), object.metadata.uid()), ("a", "u"));
     }
 }
 
 #[test]
 fn metadata_is_parsed_before_pruning() {
     let text = br#"{"metadata":{"name":"a","labels":{"x":"1","y":"2"},"annotations":{"n":"3"}},"spec":{}}"#;
-    let intake = Intake {
+    let read_options = ReadOptions {
         annotations: Annotations::Keep,
         cut: paths(&["metadata.labels.x", "metadata.annotations", "spec"]),
-        ..Intake::default()
+        ..ReadOptions::default()
     };
-    let object = read_object(text, &intake, &mut HeadBuilder::default()).unwrap();
+    let object = read_object(text, &read_options, &mut ObjectMetaBuilder::default()).unwrap();
     assert_eq!(&*object.encoded.body, br#"{"metadata":{"name":"a","labels":{"y":"2"}}}"#);
-    assert_eq!((object.head.label("x"), object.head.annotation("n")), (Some("1"), Some("3")));
+    assert_eq!((object.metadata.label("x"), object.metadata.annotation("n")), (Some("1"), Some("3")));
 
-    let all = Intake { cut: paths(&["metadata", "spec"]), ..Intake::default() };
-    let object = read_object(text, &all, &mut HeadBuilder::default()).unwrap();
-    assert_eq!((&*object.encoded.body, object.head.key().name()), (b"{}".as_slice(), "a"));
+    let all = ReadOptions { cut: paths(&["metadata", "spec"]), ..ReadOptions::default() };
+    let object = read_object(text, &all, &mut ObjectMetaBuilder::default()).unwrap();
+    assert_eq!((&*object.encoded.body, object.metadata.key().name()), (b"{}".as_slice(), "a"));
 }
 
 #[test]
 fn objects_beyond_the_limits_are_rejected() {
     let text = br#"{"metadata":{"name":"a"},"spec":[[]]}"#;
     let problem = |limits| {
-        let intake = Intake { limits, ..Intake::default() };
-        read_object(text, &intake, &mut HeadBuilder::default()).map(drop).map_err(|error| error.problem)
+        let read_options = ReadOptions { limits, ..ReadOptions::default() };
+        read_object(text, &read_options, &mut ObjectMetaBuilder::default())
+            .map(drop)
+            .map_err(|error| error.problem)
     };
     let limits = Limits { object_bytes: text.len(), depth: 3, ..Limits::DEFAULT };
     assert_eq!(problem(limits), Ok(()));
@@ -211,12 +213,12 @@ proptest! {
         let text = documents::text(&Value::Object(object), pretty);
         let mut without_type = paths.clone();
         ["kind", "apiVersion", "metadata.a.b"].iter().for_each(|path| without_type.add(&path.parse().unwrap()));
-        let mut intake = Intake { cut: paths, annotations: Annotations::Keep, ..Intake::default() };
-        intake.cut.add(&"metadata.a.b".parse().unwrap());
+        let mut read_options = ReadOptions { cut: paths, annotations: Annotations::Keep, ..ReadOptions::default() };
+        read_options.cut.add(&"metadata.a.b".parse().unwrap());
 
-        let mut builder = HeadBuilder::default();
-        let object = read_object(text.as_bytes(), &intake, &mut builder).unwrap();
-        prop_assert_eq!(Ok(object.head), read_head(text.as_bytes(), Annotations::Keep, &mut builder));
+        let mut builder = ObjectMetaBuilder::default();
+        let object = read_object(text.as_bytes(), &read_options, &mut builder).unwrap();
+        prop_assert_eq!(Ok(object.metadata), read_object_meta(text.as_bytes(), Annotations::Keep, &mut builder));
         prop_assert_eq!(Ok(object.encoded.body), cut(text.as_bytes(), &without_type));
     }
 }

@@ -8,11 +8,11 @@ use documents::{chunks, single_bytes};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
-use watchkeeper_core::EventKind;
+use watchkeeper_core::WatchEventType;
 use watchkeeper_wire::json::WatchFrames;
 use watchkeeper_wire::{Limits, Malformed, Problem};
 
-type Framed = (Vec<(EventKind, String)>, Result<(), Malformed>);
+type Framed = (Vec<(WatchEventType, String)>, Result<(), Malformed>);
 
 /// Returns the events, and the error if there is one.
 fn frame_within(limits: Limits, chunks: Vec<Bytes>) -> Framed {
@@ -62,16 +62,16 @@ fn an_event_has_a_type_and_an_object() {
         "\n",
     );
     let (events, end) = frame(body);
-    let events: Vec<(EventKind, &str)> =
+    let events: Vec<(WatchEventType, &str)> =
         events.iter().map(|(kind, object)| (*kind, object.as_str())).collect();
     assert_eq!(
         events,
         [
-            (EventKind::Added, r#"{"kind":"Pod","metadata":{"name":"a \" } b"}}"#),
-            (EventKind::Modified, "{}"),
-            (EventKind::Deleted, r#"{"a":[1]}"#),
-            (EventKind::Bookmark, r#"{"b":2}"#),
-            (EventKind::Error, r#"{"kind":"Status"}"#),
+            (WatchEventType::Added, r#"{"kind":"Pod","metadata":{"name":"a \" } b"}}"#),
+            (WatchEventType::Modified, "{}"),
+            (WatchEventType::Deleted, r#"{"a":[1]}"#),
+            (WatchEventType::Bookmark, r#"{"b":2}"#),
+            (WatchEventType::Error, r#"{"kind":"Status"}"#),
         ]
     );
     assert_eq!(end, Ok(()));
@@ -175,8 +175,8 @@ fn limits_are_enforced_at_the_same_position_in_any_chunks() {
 }
 
 /// A watch response and its events.
-fn watch() -> impl Strategy<Value = (String, Vec<(EventKind, Value)>)> {
-    use EventKind::{Added, Bookmark, Deleted, Error, Modified};
+fn watch() -> impl Strategy<Value = (String, Vec<(WatchEventType, Value)>)> {
+    use WatchEventType::{Added, Bookmark, Deleted, Error, Modified};
     let kind = prop::sample::select(vec![Added, Modified, Deleted, Bookmark, Error]);
     let event =
         (kind, documents::object().prop_map(Value::Object), documents::value(), any::<bool>(), any::<bool>());
@@ -204,7 +204,7 @@ proptest! {
         (body, expected) in watch(), cuts in prop::collection::vec(any::<Index>(), 0..8)
     ) {
         let (events, end) = frame_within(Limits::DEFAULT, chunks(body.as_bytes(), &cuts));
-        let events: Vec<(EventKind, Value)> =
+        let events: Vec<(WatchEventType, Value)> =
             events.iter().map(|(kind, object)| (*kind, serde_json::from_str(object).unwrap())).collect();
         prop_assert_eq!(events, expected);
         prop_assert_eq!(end, Ok(()));

@@ -4,10 +4,10 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use watchkeeper_core::{Encoded, HeadBuilder};
+use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 use watchkeeper_wire::protobuf::{self, Cut};
 use watchkeeper_wire::{
-    Annotations, FieldPath, Intake, Kind, Malformed, Paths, Problem, decode, schema, transcode,
+    Annotations, FieldPath, Kind, Malformed, Paths, Problem, ReadOptions, decode, schema, transcode,
 };
 
 fn kind() -> Kind {
@@ -58,11 +58,13 @@ fn without(object: &Value, paths: &[&str], expected: &Value) {
 
 #[test]
 fn every_field_of_the_metadata_is_parsed() {
-    let head = protobuf::read_head(&message(&pod()), Annotations::Keep, &mut HeadBuilder::default()).unwrap();
+    let head =
+        protobuf::read_object_meta(&message(&pod()), Annotations::Keep, &mut ObjectMetaBuilder::default())
+            .unwrap();
     assert_eq!(head.key().to_string(), "shop/web-0");
-    assert_eq!((head.uid(), head.generation(), head.version().as_u64()), ("u1", 3, Some(42)));
-    assert_eq!(head.created().unwrap().to_string(), "2026-11-15T09:00:00Z");
-    assert_eq!(head.deleted().unwrap().to_string(), "2026-11-15T10:00:00Z");
+    assert_eq!((head.uid(), head.generation(), head.resource_version().as_u64()), ("u1", 3, Some(42)));
+    assert_eq!(head.creation_timestamp().unwrap().to_string(), "2026-11-15T09:00:00Z");
+    assert_eq!(head.deletion_timestamp().unwrap().to_string(), "2026-11-15T10:00:00Z");
     assert_eq!(head.labels().collect::<Vec<_>>(), [("app", "web"), ("tier", "front")]);
     assert_eq!(head.annotation("kept"), Some("yes"));
     let owner = head.controller().unwrap();
@@ -74,23 +76,26 @@ fn every_field_of_the_metadata_is_parsed() {
 
 #[test]
 fn annotations_are_kept_only_on_request() {
-    let head = protobuf::read_head(&message(&pod()), Annotations::Skip, &mut HeadBuilder::default()).unwrap();
+    let head =
+        protobuf::read_object_meta(&message(&pod()), Annotations::Skip, &mut ObjectMetaBuilder::default())
+            .unwrap();
     assert_eq!(head.annotations().len(), 0);
 }
 
 #[test]
 fn an_object_without_metadata_is_rejected() {
-    let error = protobuf::read_head(b"\x12\x00", Annotations::Skip, &mut HeadBuilder::default()).unwrap_err();
+    let error = protobuf::read_object_meta(b"\x12\x00", Annotations::Skip, &mut ObjectMetaBuilder::default())
+        .unwrap_err();
     assert_eq!(error, Malformed { offset: 2, problem: Problem::Expected("metadata") });
 }
 
 #[test]
 fn metadata_of_the_wrong_wire_type_is_rejected() {
-    let mut head = HeadBuilder::default();
-    let error = protobuf::read_head(b"\x08\x01", Annotations::Skip, &mut head).unwrap_err();
+    let mut head = ObjectMetaBuilder::default();
+    let error = protobuf::read_object_meta(b"\x08\x01", Annotations::Skip, &mut head).unwrap_err();
     assert_eq!(error.problem, Problem::WrongWireType { field: 1, found: 0 });
     // metadata { 7: bytes instead of a number }
-    let error = protobuf::read_head(b"\x0a\x03\x3a\x01x", Annotations::Skip, &mut head).unwrap_err();
+    let error = protobuf::read_object_meta(b"\x0a\x03\x3a\x01x", Annotations::Skip, &mut head).unwrap_err();
     assert_eq!(error.problem, Problem::WrongWireType { field: 7, found: 2 });
 }
 
@@ -105,9 +110,9 @@ fn managed_fields_are_pruned_byte_for_byte() {
 fn an_object_is_read_with_metadata_and_without_pruned_fields() {
     let cut = Cut::managed_fields();
     let object =
-        protobuf::read_object(&message(&pod()), Annotations::Skip, &cut, &mut HeadBuilder::default())
+        protobuf::read_object(&message(&pod()), Annotations::Skip, &cut, &mut ObjectMetaBuilder::default())
             .unwrap();
-    assert_eq!(object.head.key().name(), "web-0");
+    assert_eq!(object.metadata.key().name(), "web-0");
     assert_eq!(object.encoded, Encoded::protobuf(cut.copy(&message(&pod())).unwrap()));
 }
 
@@ -161,8 +166,8 @@ fn all_but_some_fields_can_be_pruned() {
     let decoded = |body: &[u8]| decode::<Value>(&Encoded::protobuf(body), &kind()).unwrap();
     for (kept, expected) in table {
         let paths = kept.iter().map(|path| path.parse::<FieldPath>().unwrap());
-        let intake = Intake::keeping(paths);
-        let cut = Cut::compile(schema::builtin(), kind().message().unwrap(), &intake.cut).unwrap();
+        let read_options = ReadOptions::keeping(paths);
+        let cut = Cut::compile(schema::builtin(), kind().message().unwrap(), &read_options.cut).unwrap();
         let body = cut.copy(&message(&pod())).unwrap();
         assert_eq!(decoded(&body), decoded(&message(&expected)), "keeping {kept:?}");
     }
@@ -190,7 +195,8 @@ fn a_truncated_message_is_rejected() {
     let cut = cut(&["metadata.managedFields", "spec.containers.env"]);
     for end in 0..whole.len() {
         // A message that ends between fields is valid.
-        let head = protobuf::read_head(&whole[..end], Annotations::Keep, &mut HeadBuilder::default());
+        let head =
+            protobuf::read_object_meta(&whole[..end], Annotations::Keep, &mut ObjectMetaBuilder::default());
         let copy = cut.copy(&whole[..end]);
         assert!(head.is_err() || copy.is_ok(), "cut at {end}: {copy:?}");
     }
@@ -199,7 +205,7 @@ fn a_truncated_message_is_rejected() {
 proptest! {
     #[test]
     fn metadata_and_pruning_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-        let _ = protobuf::read_head(&bytes, Annotations::Keep, &mut HeadBuilder::default());
+        let _ = protobuf::read_object_meta(&bytes, Annotations::Keep, &mut ObjectMetaBuilder::default());
         let _ = cut(&["metadata.managedFields", "spec.containers.env", "metadata.labels.app"]).copy(&bytes);
     }
 
@@ -209,7 +215,7 @@ proptest! {
         labels in prop::collection::btree_map("\\PC{1,10}", "\\PC{0,10}", 0..5),
     ) {
         let object = json!({"metadata": {"name": name, "labels": labels}});
-        let head = protobuf::read_head(&message(&object), Annotations::Skip, &mut HeadBuilder::default()).unwrap();
+        let head = protobuf::read_object_meta(&message(&object), Annotations::Skip, &mut ObjectMetaBuilder::default()).unwrap();
         prop_assert_eq!(head.key().name(), name);
         let read: Vec<_> = head.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         prop_assert_eq!(read, labels.into_iter().collect::<Vec<_>>());

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use watchkeeper_core::{EventKind, ListEnd};
+use watchkeeper_core::{ListMeta, WatchEventType};
 use watchkeeper_wire::protobuf::{ListSplitter, WatchFrames, wrap};
 use watchkeeper_wire::{Limits, Malformed, Problem};
 
@@ -48,7 +48,7 @@ fn event(kind: &str, api_version: &str, name: &str, object: &[u8]) -> Vec<u8> {
     [&(event.0.len() as u32).to_be_bytes()[..], &event.0[..]].concat()
 }
 
-fn split(body: &[u8], chunk: usize, limits: Limits) -> Result<(Vec<Vec<u8>>, ListEnd), Malformed> {
+fn split(body: &[u8], chunk: usize, limits: Limits) -> Result<(Vec<Vec<u8>>, ListMeta), Malformed> {
     let mut split = ListSplitter::new(limits);
     let mut items = Vec::new();
     for chunk in body.chunks(chunk) {
@@ -60,7 +60,7 @@ fn split(body: &[u8], chunk: usize, limits: Limits) -> Result<(Vec<Vec<u8>>, Lis
     Ok((items, split.finish()?))
 }
 
-fn frames(body: &[u8], chunk: usize) -> Result<Vec<(EventKind, Vec<u8>)>, Malformed> {
+fn frames(body: &[u8], chunk: usize) -> Result<Vec<(WatchEventType, Vec<u8>)>, Malformed> {
     let mut frames = WatchFrames::new(Limits::DEFAULT);
     let mut events = Vec::new();
     for chunk in body.chunks(chunk) {
@@ -78,7 +78,7 @@ fn list_metadata_has_version_token_and_count() {
     let (items, end) = split(&list(&[b"a".to_vec()]), 1_000, Limits::DEFAULT).unwrap();
     assert_eq!(items, [b"a"]);
     assert_eq!(
-        (end.version, end.continue_token.as_deref(), end.remaining),
+        (end.resource_version, end.continue_token.as_deref(), end.remaining_item_count),
         ("4711".into(), Some("next"), Some(12))
     );
     assert_eq!((end.api_version.as_str(), end.kind.as_str()), ("v1", "PodList"));
@@ -87,12 +87,12 @@ fn list_metadata_has_version_token_and_count() {
 #[test]
 fn a_list_may_be_empty_and_its_metadata_may_come_last() {
     let (items, end) = split(&wrap("v1", "PodList", b""), 3, Limits::DEFAULT).unwrap();
-    assert_eq!((items.len(), end.version), (0, "".into()));
+    assert_eq!((items.len(), end.resource_version), (0, "".into()));
 
     let metadata = Message::default().bytes(2, b"8");
     let late = Message::default().bytes(2, b"item").bytes(1, &metadata.0);
     let (items, end) = split(&wrap("v1", "PodList", &late.0), 2, Limits::DEFAULT).unwrap();
-    assert_eq!((items, end.version), (vec![b"item".to_vec()], "8".into()));
+    assert_eq!((items, end.resource_version), (vec![b"item".to_vec()], "8".into()));
 }
 
 #[test]
@@ -163,9 +163,9 @@ fn watches_are_split_in_any_chunking() {
     ]
     .concat();
     let expected = vec![
-        (EventKind::Added, vec![1; 200]),
-        (EventKind::Bookmark, Vec::new()),
-        (EventKind::Error, vec![3; 20]),
+        (WatchEventType::Added, vec![1; 200]),
+        (WatchEventType::Bookmark, Vec::new()),
+        (WatchEventType::Error, vec![3; 20]),
     ];
     for chunk in 1..body.len() {
         assert_eq!(frames(&body, chunk).unwrap(), expected, "in chunks of {chunk}");
@@ -200,7 +200,7 @@ proptest! {
     ) {
         let (split, end) = split(&list(&items), chunk, Limits::DEFAULT).unwrap();
         prop_assert_eq!(split, items);
-        prop_assert_eq!(end.version, "4711".into());
+        prop_assert_eq!(end.resource_version, "4711".into());
     }
 
     #[test]

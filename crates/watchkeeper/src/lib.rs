@@ -24,11 +24,11 @@
 //! [glossary]: https://github.com/watchkeeper/watchkeeper/blob/main/docs/glossary.md
 //!
 //! ```
-//! use watchkeeper::core::{HeadBuilder, LabelSelector};
+//! use watchkeeper::core::{ObjectMetaBuilder, LabelSelector};
 //! use watchkeeper::wire::{Annotations, json};
 //!
 //! let pod = br#"{"metadata":{"name":"web-0","namespace":"shop","labels":{"app":"web"}},"spec":{}}"#;
-//! let head = json::read_head(pod, Annotations::Skip, &mut HeadBuilder::default())?;
+//! let head = json::read_object_meta(pod, Annotations::Skip, &mut ObjectMetaBuilder::default())?;
 //! let selector: LabelSelector = "app in (web, api), !canary".parse()?;
 //! assert!(selector.matches(|key| head.label(key)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

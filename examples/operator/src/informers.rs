@@ -3,7 +3,7 @@
 use watchkeeper_cache::InformerFactory;
 use watchkeeper_cache::informer::FactoryBuilder;
 use watchkeeper_kinds::Client;
-use watchkeeper_wire::{Intake, Paths};
+use watchkeeper_wire::{Paths, ReadOptions};
 
 /// The resources that the operator applies. Their caches keep `managedFields`, which show whether an object still has the
 /// applied fields.
@@ -11,11 +11,11 @@ const APPLIED: [&str; 2] = ["deployments", "configmaps"];
 
 /// Returns a builder of the informers that [`Context`](crate::Context) needs.
 pub fn informers(client: &Client) -> FactoryBuilder {
-    InformerFactory::builder(client.sources().intake(|collection| {
+    InformerFactory::builder(client.sources().read_options(|collection| {
         if APPLIED.contains(&collection.resource()) {
-            Intake { cut: Paths::none(), ..Intake::default() }
+            ReadOptions { cut: Paths::none(), ..ReadOptions::default() }
         } else {
-            Intake::default()
+            ReadOptions::default()
         }
     }))
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use kube_core::CustomResourceExt as _;
 use watchkeeper_cache::reader::GetError;
 use watchkeeper_cache::wait::until;
-use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_core::BoxError;
 use watchkeeper_kinds::apply::core::v1::NamespaceApply;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::Namespace;
@@ -26,7 +25,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub async fn install(client: &Client) -> Result<(), BoxError> {
     Api::<Namespace>::cluster(client).apply(&NamespaceApply::new(REGISTRY), &ours()).await?;
     let definitions = Api::<CustomResourceDefinition>::cluster(client);
-    ResourceClient::apply(&definitions, &Website::crd(), &ours()).await?;
+    definitions.apply_object(&Website::crd(), &ours()).await?;
 
     let name = Website::crd_name();
     let factory = TypedFactory::new(client);

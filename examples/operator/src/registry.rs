@@ -30,7 +30,7 @@ pub fn name_of(website: &ObjectKey) -> String {
 
 /// Returns the website of a registration.
 pub fn website_of(registration: &Object) -> Vec<ObjectKey> {
-    let parts = registration.head.key().name().split_once('.');
+    let parts = registration.metadata.key().name().split_once('.');
     parts.map(|(namespace, name)| ObjectKey::namespaced(namespace, name)).into_iter().collect()
 }
 

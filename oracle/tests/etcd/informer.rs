@@ -157,10 +157,13 @@ async fn the_end_of_a_lease_is_heard_as_a_deletion() {
     })
     .await;
     let (old, last) = deleted;
-    assert_eq!(last.head.key().to_string(), "shop/leased");
+    assert_eq!(last.metadata.key().to_string(), "shop/leased");
     assert_eq!(last.encoded, old.encoded, "its last state");
-    assert_eq!(last.head.uid(), written.header.revision.to_string());
-    assert!(last.head.version().as_u64().unwrap() > old.head.version().as_u64().unwrap());
+    assert_eq!(last.metadata.uid(), written.header.revision.to_string());
+    assert!(
+        last.metadata.resource_version().as_u64().unwrap()
+            > old.metadata.resource_version().as_u64().unwrap()
+    );
     assert!(gateway_range(&server, 0).await.is_empty());
     informer.stop().await;
 }
@@ -222,8 +225,8 @@ async fn a_revision_that_comes_in_fragments_is_told_whole() {
     for number in 0..200 {
         let event = soon("a deletion", events.next()).await.unwrap().unwrap();
         let WatchEvent::Deleted(object) = &event else { panic!("{event:?}") };
-        assert_eq!(object.head.key().to_string(), format!("o{number:03}"));
-        assert_eq!(object.head.version(), &end.into());
+        assert_eq!(object.metadata.key().to_string(), format!("o{number:03}"));
+        assert_eq!(object.metadata.resource_version(), &end.into());
         assert_eq!(&*object.encoded.body, value.as_bytes());
     }
 }
@@ -243,7 +246,7 @@ async fn values_that_cannot_be_read_are_reported_and_are_no_objects() {
     let (informer, _) = start(source).await;
     let names = || {
         let all = informer.store().snapshot();
-        all.iter().map(|object| object.head.key().to_string()).collect::<Vec<_>>()
+        all.iter().map(|object| object.metadata.key().to_string()).collect::<Vec<_>>()
     };
     assert_eq!((names(), reported.load(Ordering::SeqCst)), (vec!["whole".to_owned()], 1));
     put(&etcd, "/c/torn", 2).await;
@@ -269,7 +272,7 @@ async fn labels_in_json_select_objects_while_they_have_them() {
     let (informer, _) = start(EtcdSource::new(etcd.clone(), "/c/").labels(reds)).await;
     let names = || {
         let all = informer.store().snapshot();
-        all.iter().map(|object| object.head.key().to_string()).collect::<Vec<_>>()
+        all.iter().map(|object| object.metadata.key().to_string()).collect::<Vec<_>>()
     };
     assert_eq!(names(), ["a", "c"]);
     paint("a", "blue").await;

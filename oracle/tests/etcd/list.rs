@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use futures_util::TryStreamExt as _;
 use watchkeeper_core::{
-    ListAt, ListEnd, ListError, ListPart, ListRequest, ListWatch as _, Object, ResourceVersion, WatchError,
+    ListAt, ListError, ListMeta, ListPart, ListRequest, ListWatch as _, Object, ResourceVersion, WatchError,
     WatchFrom, WatchRequest,
 };
 use watchkeeper_etcd::{Delete, Etcd, EtcdSource, Put, Txn};
@@ -27,7 +27,7 @@ async fn list(
     source: &EtcdSource,
     at: ListAt,
     limit: Option<u32>,
-) -> Result<(Vec<Object>, ListEnd), ListError> {
+) -> Result<(Vec<Object>, ListMeta), ListError> {
     let request = ListRequest { at, limit: limit.and_then(NonZeroU32::new) };
     let mut parts: Vec<ListPart> = source.list(request).try_collect().await?;
     let Some(ListPart::End(end)) = parts.pop() else { panic!("a list has an end") };
@@ -56,36 +56,37 @@ async fn pages_are_of_one_revision_while_writes_go_on() {
     let source = EtcdSource::new(etcd.clone(), "/c/");
 
     let (mut items, first) = list(&source, ListAt::MostRecent, Some(100)).await.unwrap();
-    assert_eq!((items.len(), first.remaining), (100, Some(OBJECTS - 100)));
+    assert_eq!((items.len(), first.remaining_item_count), (100, Some(OBJECTS - 100)));
     let (mut token, mut pages) = (first.continue_token, 1);
     while let Some(next) = token {
         disturb(&etcd, pages).await;
         let (page, end) = list(&source, ListAt::Page(next), Some(100)).await.unwrap();
-        assert_eq!(end.version, first.version, "every page is of the same version");
+        assert_eq!(end.resource_version, first.resource_version, "every page is of the same version");
         items.extend(page);
         (token, pages) = (end.continue_token, pages + 1);
     }
     assert_eq!(pages, OBJECTS / 100);
-    let revision = first.version.as_u64().unwrap();
+    let revision = first.resource_version.as_u64().unwrap();
     let expected = gateway_range(&server, revision).await;
     assert_eq!(expected.len() as u64, OBJECTS);
     assert_eq!(held(&items), expected);
     assert_ne!(held(&items), gateway_range(&server, 0).await, "the writes were no part of it");
 
     // Exactly that version again, in one go; and the newest, in ranges that nobody sees.
-    let (again, end) = list(&source, ListAt::Exact(first.version.clone()), None).await.unwrap();
-    assert_eq!((held(&again), end.version), (expected, first.version.clone()));
+    let (again, end) = list(&source, ListAt::Exact(first.resource_version.clone()), None).await.unwrap();
+    assert_eq!((held(&again), end.resource_version), (expected, first.resource_version.clone()));
     let ranges = EtcdSource::new(etcd.clone(), "/c/").page_size(NonZeroU32::new(100).unwrap());
-    let (listed, end) = tokio::join!(list(&ranges, ListAt::NotOlderThan(first.version), None), async {
-        for turn in 20..120 {
-            disturb(&etcd, turn).await;
-        }
-    })
-    .0
-    .unwrap();
-    let revision = end.version.as_u64().unwrap();
+    let (listed, end) =
+        tokio::join!(list(&ranges, ListAt::NotOlderThan(first.resource_version), None), async {
+            for turn in 20..120 {
+                disturb(&etcd, turn).await;
+            }
+        })
+        .0
+        .unwrap();
+    let revision = end.resource_version.as_u64().unwrap();
     assert_eq!(held(&listed), gateway_range(&server, revision).await);
-    assert_eq!((end.continue_token, end.remaining), (None, None));
+    assert_eq!((end.continue_token, end.remaining_item_count), (None, None));
 }
 
 #[tokio::test]
@@ -118,15 +119,15 @@ async fn what_was_compacted_has_expired_and_what_is_to_come_is_too_large() {
 
     let page = list(&source, ListAt::Page(end.continue_token.unwrap()), Some(100)).await;
     assert!(matches!(page, Err(ListError::Expired(_))), "{page:?}");
-    let exact = list(&source, ListAt::Exact(end.version.clone()), None).await;
+    let exact = list(&source, ListAt::Exact(end.resource_version.clone()), None).await;
     assert!(matches!(exact, Err(ListError::Expired(_))), "{exact:?}");
-    let limited = list(&source, ListAt::Unqualified(end.version.clone()), Some(10)).await;
+    let limited = list(&source, ListAt::Unqualified(end.resource_version.clone()), Some(10)).await;
     assert!(matches!(limited, Err(ListError::Expired(_))), "{limited:?}");
-    let (_, newest) = list(&source, ListAt::Unqualified(end.version.clone()), None).await.unwrap();
-    assert_eq!(newest.version, ResourceVersion::from(revision));
+    let (_, newest) = list(&source, ListAt::Unqualified(end.resource_version.clone()), None).await.unwrap();
+    assert_eq!(newest.resource_version, ResourceVersion::from(revision));
 
     let watch = |version| source.watch(WatchRequest::new(WatchFrom::After(version)));
-    let mut old = watch(end.version).await.unwrap();
+    let mut old = watch(end.resource_version).await.unwrap();
     let expired = old.try_next().await;
     assert!(matches!(&expired, Err(WatchError::Expired(status)) if status.code == 410), "{expired:?}");
 
@@ -139,5 +140,5 @@ async fn what_was_compacted_has_expired_and_what_is_to_come_is_too_large() {
     assert!(matches!(refused, Err(WatchError::TooLarge(_))), "{refused:?}");
     let initial = WatchRequest::new(WatchFrom::InitialEvents { not_older_than: None });
     let refused = source.watch(initial).await.map(drop);
-    assert!(matches!(refused, Err(WatchError::Refused(_))), "{refused:?}");
+    assert!(matches!(refused, Err(WatchError::Rejected(_))), "{refused:?}");
 }

@@ -91,9 +91,9 @@ async fn a_user_sees_what_its_role_allows_and_gets_a_new_token_when_one_ends() {
     assert!(matches!(denied, Err(Error::PermissionDenied { .. })), "{denied:?}");
     let beyond = EtcdSource::new(etcd.clone(), "/");
     let refused: Result<Vec<_>, _> = beyond.list(ListRequest::default()).try_collect().await;
-    assert!(matches!(&refused, Err(ListError::Refused(status)) if status.is_forbidden()), "{refused:?}");
+    assert!(matches!(&refused, Err(ListError::Rejected(status)) if status.is_forbidden()), "{refused:?}");
     let refused = beyond.watch(WatchRequest::new(WatchFrom::After(1.into()))).await.map(drop);
-    assert!(matches!(&refused, Err(WatchError::Refused(status)) if status.is_forbidden()), "{refused:?}");
+    assert!(matches!(&refused, Err(WatchError::Rejected(status)) if status.is_forbidden()), "{refused:?}");
 
     // A token from before users were changed.
     let token = root_token(&server).await;

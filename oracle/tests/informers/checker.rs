@@ -59,8 +59,9 @@ pub(crate) struct Flaw {
 
 impl From<&Arc<Object>> for State {
     fn from(object: &Arc<Object>) -> Self {
-        let version = object.head.version().as_u64().expect("the versions of this server are numbers");
-        Self { uid: object.head.uid().into(), version }
+        let version =
+            object.metadata.resource_version().as_u64().expect("the versions of this server are numbers");
+        Self { uid: object.metadata.uid().into(), version }
     }
 }
 
@@ -78,7 +79,7 @@ impl From<&Delta<Arc<Object>>> for Entry {
 impl History {
     /// A handler was told this.
     pub(crate) fn note(&mut self, delta: &Delta<Arc<Object>>) {
-        let key = delta.newest().head.key();
+        let key = delta.newest().metadata.key();
         let told = self.keys.entry(key.clone()).or_default();
         let entry = Entry::from(delta);
         let wrong = told.take(&entry);
@@ -98,7 +99,7 @@ impl History {
     pub(crate) fn comes_to<'a>(&self, objects: impl Iterator<Item = &'a Arc<Object>>) -> Result<(), Flaw> {
         let mut there = HashSet::new();
         for object in objects {
-            let (key, state) = (object.head.key(), State::from(object));
+            let (key, state) = (object.metadata.key(), State::from(object));
             there.insert(key);
             let unheard = Told::default();
             let told = self.keys.get(key).unwrap_or(&unheard);
@@ -204,14 +205,14 @@ impl fmt::Display for Flaw {
 }
 
 mod tests {
-    use watchkeeper_core::{Encoded, HeadBuilder};
+    use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 
     use super::*;
 
     fn at(uid: &str, version: u64) -> Arc<Object> {
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         head.namespace("x").name("a").uid(uid).version(&version.to_string());
-        Arc::new(Object { head: head.finish(), encoded: Encoded::json(*b"{}") })
+        Arc::new(Object { metadata: head.finish(), encoded: Encoded::json(*b"{}") })
     }
 
     fn added(new: Arc<Object>) -> Delta<Arc<Object>> {

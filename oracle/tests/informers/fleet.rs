@@ -10,7 +10,7 @@ use watchkeeper_cache::store::by_field;
 use watchkeeper_client::Client;
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::source::RestSource;
-use watchkeeper_core::{Collection, ListRequest, ListStream, ListWatch, WatchOpening, WatchRequest};
+use watchkeeper_core::{Collection, ListRequest, ListStream, ListWatch, WatchFuture, WatchRequest};
 use watchkeeper_wire::Kind;
 
 use crate::listeners::Listener;
@@ -179,7 +179,7 @@ impl ListWatch for Source {
         self.source.list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         self.source.watch(request)
     }
 

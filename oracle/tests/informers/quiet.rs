@@ -122,23 +122,24 @@ fn difference(now: &Snapshot, served: &Served) -> Option<Wrong> {
         let metadata = &object["metadata"];
         (metadata["uid"].as_str().unwrap_or_default().to_owned(), metadata["resourceVersion"].clone())
     };
-    let held =
-        |object: &Arc<Object>| (object.head.uid().to_owned(), Value::from(object.head.version().to_string()));
+    let held = |object: &Arc<Object>| {
+        (object.metadata.uid().to_owned(), Value::from(object.metadata.resource_version().to_string()))
+    };
     for (key, object) in served {
         let (expected, found) = (version(object), now.get(key).map(held));
         if found.as_ref() != Some(&expected) {
             return Some(format!("{key}: the server has {expected:?}, the store {found:?}"));
         }
     }
-    let extra = now.iter().find(|object| !served.contains_key(object.head.key()))?;
-    Some(format!("{}: the server does not have it, the store {:?}", extra.head.key(), held(extra)))
+    let extra = now.iter().find(|object| !served.contains_key(object.metadata.key()))?;
+    Some(format!("{}: the server does not have it, the store {:?}", extra.metadata.key(), held(extra)))
 }
 
 /// Object by object, but for what the intake cuts out.
 fn compare(member: &Member, now: &Snapshot, served: &Served) -> Result<(), Wrong> {
     let kind = member.informer.kind();
     for object in now.iter() {
-        let key = object.head.key();
+        let key = object.metadata.key();
         let mut found: Value = decode(&object.encoded, kind).map_err(|error| format!("{key}: {error}"))?;
         let mut expected = served[key].clone();
         for value in [&mut found, &mut expected] {
@@ -157,7 +158,7 @@ fn compare(member: &Member, now: &Snapshot, served: &Served) -> Result<(), Wrong
 /// Every index and every query says what a scan says.
 fn queries(member: &Member, now: &Snapshot) -> Result<(), Wrong> {
     let keys = |objects: &mut dyn Iterator<Item = &Arc<Object>>| -> Vec<String> {
-        objects.map(|object| object.head.key().to_string()).collect()
+        objects.map(|object| object.metadata.key().to_string()).collect()
     };
     let same = |what: &str, found: Vec<String>, scanned: Vec<String>| match found == scanned {
         true => Ok(()),
@@ -178,15 +179,15 @@ fn queries(member: &Member, now: &Snapshot) -> Result<(), Wrong> {
         let selector: LabelSelector = text.parse().unwrap();
         for namespace in [None].into_iter().chain(NAMESPACES.map(Some)) {
             let there = |object: &&Arc<Object>| {
-                namespace.is_none_or(|wanted| object.head.key().namespace() == Some(wanted))
-                    && selector.matches(|key| object.head.label(key))
+                namespace.is_none_or(|wanted| object.metadata.key().namespace() == Some(wanted))
+                    && selector.matches(|key| object.metadata.label(key))
             };
             let found = keys(&mut now.select(&selector, namespace).iter());
             same(text, found, keys(&mut now.iter().filter(there)))?;
         }
     }
     for owner in (0..10).map(|number| format!("owner-{number}")) {
-        let owned = |object: &&Arc<Object>| object.head.owners().any(|it| it.uid == owner);
+        let owned = |object: &&Arc<Object>| object.metadata.owner_references().any(|it| it.uid == owner);
         same(&owner, keys(&mut now.owned_by(&owner)), keys(&mut now.iter().filter(owned)))?;
     }
     Ok(())
@@ -196,7 +197,7 @@ fn queries(member: &Member, now: &Snapshot) -> Result<(), Wrong> {
 fn scan(now: &Snapshot, kind: &Kind, path: &str) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for object in now.iter() {
-        let key = object.head.key().to_string();
+        let key = object.metadata.key().to_string();
         read_field(&object.encoded, kind, &path.parse().unwrap(), &mut |value| {
             found.entry(value.to_owned()).or_default().push(key.clone());
         })

@@ -71,7 +71,7 @@ impl Observer for Witness {
     }
 
     fn skipped(&mut self, reflector: &str, object: &Object, why: &BoxError) {
-        panic!("{reflector} has not accepted {}: {why}", object.head.key());
+        panic!("{reflector} has not accepted {}: {why}", object.metadata.key());
     }
 
     fn stalled(&mut self, _: &str, asked: Duration, last: Option<Duration>) {

@@ -30,7 +30,7 @@ impl NamespaceLifecycle {
             let namespaces = GroupResource { group: String::new(), resource: NAMESPACES.to_owned() };
             return Err(Status::not_found(&namespaces, namespace));
         };
-        if stored.object().head.deleted().is_none() {
+        if stored.object().metadata.deletion_timestamp().is_none() {
             return Ok(());
         }
         let mut status = request.forbid(format_args!(

@@ -9,7 +9,7 @@ use http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, TRANSFER_ENCODING};
 use http::{HeaderValue, StatusCode};
 use hyper::upgrade::OnUpgrade;
 use serde_json::Value;
-use watchkeeper_core::{GroupResource, Status, UnexpectedAnswer};
+use watchkeeper_core::{GroupResource, Status, UnexpectedResponse};
 
 use super::Api;
 use super::log_options::log_options;
@@ -128,7 +128,7 @@ fn refusal(code: StatusCode, body: &[u8], pod: &str) -> Status {
         StatusCode::BAD_REQUEST => Status::bad_request(text),
         code => {
             let resource = GroupResource { group: String::new(), resource: "pods/log".to_owned() };
-            let mut status = Status::from(UnexpectedAnswer {
+            let mut status = Status::from(UnexpectedResponse {
                 code: code.as_u16(),
                 resource: Some(&resource),
                 name: pod,

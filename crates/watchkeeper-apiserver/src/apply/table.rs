@@ -16,15 +16,8 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::registry::Text;
+use watchkeeper_core::table::{self, TableError};
 use watchkeeper_wire::schema;
-
-/// Why the table cannot be parsed; only a wrong table in the repository can cause it.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-struct TableError {
-    line: usize,
-    problem: String,
-}
 
 /// The merge semantics of the API types.
 #[derive(Debug, Default)]
@@ -76,18 +69,14 @@ impl Table {
         let kinds = schema::builtin().kinds().map(|(_, message)| message.name()).collect();
         let mut table = Self { types: HashMap::new(), kinds };
         let mut current = None;
-        for (at, line) in text.lines().enumerate() {
-            let fail = |problem: &str| TableError { line: at + 1, problem: problem.to_owned() };
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let words: Vec<&'static str> = line.split(' ').collect();
+        for row in table::rows(text) {
+            let words = row.words();
             let (field, treatment) = match words[..] {
                 ["type", name] | ["type", name, "atomic"] => {
                     current = Some(name);
                     let merging = Merging { is_atomic: words.len() == 3, ..Default::default() };
                     if table.types.insert(name, merging).is_some() {
-                        return Err(fail("the type is there twice"));
+                        return Err(row.error("duplicate type"));
                     }
                     continue;
                 }
@@ -96,12 +85,12 @@ impl Table {
                 [field, "set"] => (field, Treatment::Set),
                 [field, "map", ref keys @ ..] if !keys.is_empty() => {
                     let keys: Result<_, _> = keys.iter().copied().map(Key::read).collect();
-                    (field, Treatment::Keyed(keys.map_err(|error| fail(&error))?))
+                    (field, Treatment::Keyed(keys.map_err(|error: String| row.error(error))?))
                 }
-                _ => return Err(fail("no type and no field")),
+                _ => return Err(row.invalid()),
             };
             let merging = current.and_then(|name| table.types.get_mut(name));
-            let merging = merging.ok_or_else(|| fail("a field before any type"))?;
+            let merging = merging.ok_or_else(|| row.error("field before any type"))?;
             merging.fields.insert(field, treatment);
         }
         Ok(table)

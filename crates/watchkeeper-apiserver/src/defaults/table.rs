@@ -3,17 +3,10 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
+use watchkeeper_core::table::{self, TableError};
 
 use super::rules::{self, Rule};
 use super::{Fields, made, set};
-
-/// Why the table cannot be parsed; only a wrong table in the repository can cause it.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-pub(super) struct TableError {
-    line: usize,
-    problem: String,
-}
 
 /// The defaults of all kinds.
 #[derive(Debug, Default)]
@@ -58,28 +51,23 @@ impl Table {
         let mut table = Self::default();
         let mut section = String::new();
         let mut used = Vec::new();
-        for (at, line) in text.lines().enumerate() {
-            let fail = |problem: String| TableError { line: at + 1, problem };
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            if let Some(name) = line.strip_prefix("kind ").or_else(|| line.strip_prefix("block ")) {
+        for line in table::rows(text) {
+            if let Some(name) = line.text.strip_prefix("kind ").or_else(|| line.text.strip_prefix("block ")) {
                 section = name.to_owned();
                 if table.sections.insert(section.clone(), Vec::new()).is_some() {
-                    return Err(fail(format!("{name} is defined twice")));
+                    return Err(line.error(format!("duplicate {name}")));
                 }
                 continue;
             }
-            let row = Row::read(line).map_err(fail)?;
+            let row = Row::read(line.text).map_err(|problem| line.error(problem))?;
             if let Action::Block(name) = &row.action {
-                used.push((at + 1, name.clone()));
+                used.push((line, name.clone()));
             }
-            let rows =
-                table.sections.get_mut(&section).ok_or_else(|| fail("a row before any kind".to_owned()))?;
+            let rows = table.sections.get_mut(&section).ok_or_else(|| line.error("row before any kind"))?;
             rows.push(row);
         }
         match used.into_iter().find(|(_, name)| !table.sections.contains_key(name)) {
-            Some((line, name)) => Err(TableError { line, problem: format!("unknown block {name:?}") }),
+            Some((line, name)) => Err(line.error(format!("unknown block {name:?}"))),
             None => Ok(table),
         }
     }
@@ -191,8 +179,8 @@ mod tests {
     #[test]
     fn errors_in_the_table_name_the_line() {
         let problem = |text: &str| Table::read(text).unwrap_err().to_string();
-        assert_eq!(problem("a 1"), "line 1: a row before any kind");
-        assert_eq!(problem("block A\nblock A"), "line 2: A is defined twice");
+        assert_eq!(problem("a 1"), "line 1: row before any kind");
+        assert_eq!(problem("block A\nblock A"), "line 2: duplicate A");
         assert_eq!(problem("block A\na"), "line 2: a row needs a path and an action");
         assert_eq!(problem("block A\na =guess"), "line 2: unknown rule \"guess\"");
         assert_eq!(problem("block A\na @B"), "line 2: unknown block \"B\"");

@@ -10,7 +10,7 @@ use super::respond::Response;
 pub(crate) fn answer(health: &Health, path: &str, query: &Query) -> Option<Response> {
     let excluded: Vec<&str> = query.all("exclude").collect();
     let answer = health.answer(path, &excluded, query.first("verbose").is_some())?;
-    Some(match (answer.is_well, answer.is_single) {
+    Some(match (answer.is_healthy, answer.is_single) {
         (true, true) => Response::sniffed(StatusCode::OK, answer.text),
         (true, false) => Response::text(StatusCode::OK, answer.text),
         (false, _) => Response::text(StatusCode::INTERNAL_SERVER_ERROR, answer.text),

@@ -107,7 +107,7 @@ pub use respond::{
 };
 pub use strict::{FINDING_PATH_BYTES, Finding, STRICT_FINDINGS};
 pub use version::VersionInfo;
-pub use watchkeeper_core::{Check, Health};
+pub use watchkeeper_core::{Health, HealthCheck};
 pub use watchkeeper_listen::{ConnectionLimits, ListenError, Listener, Security, Socket, Switch};
 pub use watchkeeper_wire::document::DOCUMENT_DEPTH;
 pub use watchkeeper_wire::yaml::YAML_ALIASED_BYTES;

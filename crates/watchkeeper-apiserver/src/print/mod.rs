@@ -8,7 +8,7 @@ mod table;
 
 use serde_json::Value;
 use watchkeeper_core::Timestamp;
-use watchkeeper_print::{Columns, Times, subresource_columns};
+use watchkeeper_print::{Columns, TimestampFormat, subresource_columns};
 
 use crate::registry::{Resource, Subresource};
 use crate::rules::metadata_alone;
@@ -113,7 +113,7 @@ impl<'a> Printer<'a> {
     /// Returns one row of the table of a list, for a caller that does not hold all objects at once. `default_class`
     /// is the default storage class of the list.
     pub fn list_row(self, item: &'a Value, default_class: Option<&str>) -> Row<'a> {
-        self.row(item, self.columns.row_among(item, self.times(), default_class))
+        self.row(item, self.columns.row_in_list(item, self.times(), default_class))
     }
 
     /// Returns the table of one object, which can also be a bookmark.
@@ -129,12 +129,12 @@ impl<'a> Printer<'a> {
             api_version: self.version.api_version(),
             metadata,
             column_definitions: self.headers.then_some(self.columns.definitions()),
-            rows: Some(rows).filter(|rows| !rows.is_empty() || !self.columns.are_of_others()),
+            rows: Some(rows).filter(|rows| !rows.is_empty() || !self.columns.is_default()),
         }
     }
 
-    fn times(self) -> Times {
-        Times::Ages { now: self.now }
+    fn times(self) -> TimestampFormat {
+        TimestampFormat::Age { now: self.now }
     }
 
     fn row(self, object: &'a Value, cells: Vec<Value>) -> Row<'a> {

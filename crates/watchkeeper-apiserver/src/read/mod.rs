@@ -8,7 +8,7 @@
 //! | one object | [`Reader::get`] |
 //! | a collection, or a page of it | [`Reader::list`], which returns a [`Page`] |
 //! | changes | [`Reader::watch`], which returns a [`Watcher`] |
-//! | inside the process | [`StoreSource`], a [`ListWatch`](watchkeeper_core::ListWatch), of [`StoreSources`] |
+//! | inside the process | [`StoreSource`], a [`ListWatch`](watchkeeper_core::ListWatch), of [`StoreListWatchFactory`] |
 //!
 //! Invariants:
 //! - `read.L1`: all pages of a list are at one revision, that of the first, unless a page has expired and the client
@@ -44,7 +44,7 @@ pub use messages::{GENERATION_BYTES, Messages};
 pub use page::Page;
 pub use selection::Selection;
 pub use source::StoreSource;
-pub use sources::StoreSources;
+pub use sources::StoreListWatchFactory;
 pub use token::{ContinueToken, TokenError};
 pub use view::View;
 pub(crate) use watch_body::error_frame;

@@ -36,7 +36,7 @@ impl Selection {
 
     /// Returns whether an object is selected.
     pub fn matches(&self, stored: &Stored) -> bool {
-        let head = &stored.object().head;
+        let head = &stored.object().metadata;
         let key = head.key();
         if self.scope.name.as_deref().is_some_and(|name| name != key.name())
             || !self.labels.matches(|label| head.label(label))

@@ -9,8 +9,8 @@ use crate::store::{ChangeType, Stored};
 use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use watchkeeper_core::{
-    Bookmark, Encoded, FieldSelector, LabelSelector, ListEnd, ListError, ListPart, ListRequest, ListStream,
-    ListWatch, Object, Status, WatchError, WatchEvent, WatchOpening, WatchRequest,
+    Bookmark, Encoded, FieldSelector, LabelSelector, ListError, ListMeta, ListPart, ListRequest, ListStream,
+    ListWatch, Object, Status, WatchError, WatchEvent, WatchFuture, WatchRequest,
 };
 
 use super::{Reader, Scope, Step};
@@ -62,8 +62,8 @@ impl StoreSource {
             let omitted = resource.rules().version_annotations();
             value = json!({"metadata": metadata_alone(omitted, &value["metadata"])});
         }
-        let head = stored.object().head.clone();
-        Ok(Object { head, encoded: Encoded::json(value.to_string().into_bytes()) })
+        let head = stored.object().metadata.clone();
+        Ok(Object { metadata: head, encoded: Encoded::json(value.to_string().into_bytes()) })
     }
 
     fn options(&self, query: Vec<(&'static str, String)>) -> Result<ListOptions, Status> {
@@ -97,11 +97,11 @@ impl ListWatch for StoreSource {
             match page {
                 Err(status) => vec![Err(ListError::from(status))],
                 Ok(page) => {
-                    let end = ListEnd {
-                        version: page.revision.into(),
+                    let end = ListMeta {
+                        resource_version: page.revision.into(),
                         continue_token: page.continue_token,
-                        remaining: page.remaining,
-                        ..ListEnd::default()
+                        remaining_item_count: page.remaining,
+                        ..ListMeta::default()
                     };
                     let items = page.items.iter().map(|stored| source.shown(stored).map(ListPart::Item));
                     let end = std::iter::once(Ok(ListPart::End(end)));
@@ -112,7 +112,7 @@ impl ListWatch for StoreSource {
         Box::pin(stream::once(parts).map(stream::iter).flatten())
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         let source = self.clone();
         Box::pin(async move {
             let options = source.options(request.query()).map_err(WatchError::from)?;

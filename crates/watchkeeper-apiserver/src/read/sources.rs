@@ -10,7 +10,7 @@ use crate::registry::SharedRegistry;
 use crate::store::Store;
 use futures_util::{StreamExt as _, stream};
 use watchkeeper_core::{
-    Collection, ListRequest, ListStream, ListWatch, Sources, Union, WatchOpening, WatchRequest,
+    Collection, ListRequest, ListStream, ListWatch, ListWatchFactory, Union, WatchFuture, WatchRequest,
 };
 
 use super::{Reader, Scope, StoreSource, View};
@@ -21,12 +21,12 @@ use super::{Reader, Scope, StoreSource, View};
 /// Objects share their bytes with the store, and keep all fields, including `managedFields`. Injected faults do not
 /// affect them.
 #[derive(Clone)]
-pub struct StoreSources {
+pub struct StoreListWatchFactory {
     registry: SharedRegistry,
     store: Arc<dyn Store>,
 }
 
-impl StoreSources {
+impl StoreListWatchFactory {
     /// Creates sources for the resources of a registry in a store.
     pub fn new(registry: impl Into<SharedRegistry>, store: Arc<dyn Store>) -> Self {
         Self { registry: registry.into(), store }
@@ -49,7 +49,7 @@ impl StoreSources {
 }
 
 /// An unknown resource fails with 404, as over the network.
-impl Sources for StoreSources {
+impl ListWatchFactory for StoreListWatchFactory {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
         if let Some(union) = Union::of_namespaces(collection, |one| self.source(one)) {
             return Box::new(union);
@@ -73,7 +73,7 @@ impl ListWatch for Absent {
         stream::iter([Err(no_such_resource().into())]).boxed()
     }
 
-    fn watch(&self, _: WatchRequest) -> WatchOpening {
+    fn watch(&self, _: WatchRequest) -> WatchFuture {
         Box::pin(std::future::ready(Err(no_such_resource().into())))
     }
 }

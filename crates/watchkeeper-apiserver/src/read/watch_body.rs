@@ -19,7 +19,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use futures_util::stream;
 use serde_json::{Value, json};
-use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, EventKind, Status};
+use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, Status, WatchEventType};
 use watchkeeper_listen::Charge;
 use watchkeeper_wire::{Kind, protobuf, transcode};
 
@@ -102,7 +102,7 @@ impl Frames {
             let written = match &mut left {
                 Left::Initial(items) => match items.next() {
                     Some(stored) => self.object(&stored).map(|object| {
-                        self.frame(&mut out, EventKind::Added, &object);
+                        self.frame(&mut out, WatchEventType::Added, &object);
                     }),
                     None => return (out.into(), None),
                 },
@@ -139,7 +139,7 @@ impl Frames {
         let written = match step {
             Step::Bookmark { revision, initial_events_end } => {
                 self.bookmark(*revision, *initial_events_end).map(|object| {
-                    self.frame(&mut out, EventKind::Bookmark, &object);
+                    self.frame(&mut out, WatchEventType::Bookmark, &object);
                 })
             }
             Step::Failed(status) => Err((**status).clone()),
@@ -221,7 +221,7 @@ impl Frames {
         }
     }
 
-    fn frame(&self, out: &mut Vec<u8>, kind: EventKind, object: &[u8]) {
+    fn frame(&self, out: &mut Vec<u8>, kind: WatchEventType, object: &[u8]) {
         frame(out, self.encoding(), kind, object);
     }
 }
@@ -237,12 +237,12 @@ pub(crate) fn error_frame(status: &Status, encoding: Encoding) -> Bytes {
         }
     };
     let mut out = Vec::new();
-    frame(&mut out, encoding, EventKind::Error, &object);
+    frame(&mut out, encoding, WatchEventType::Error, &object);
     out.into()
 }
 
 /// Appends an event: a line of JSON, or a message preceded by its length.
-fn frame(out: &mut Vec<u8>, encoding: Encoding, kind: EventKind, object: &[u8]) {
+fn frame(out: &mut Vec<u8>, encoding: Encoding, kind: WatchEventType, object: &[u8]) {
     match encoding {
         Encoding::Json => {
             out.reserve(object.len() + 40);

@@ -14,9 +14,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use watchkeeper_core::FieldSelector;
+use watchkeeper_core::table::{self, TableError};
 use watchkeeper_wire::json_path::at;
 
-use super::table::TableError;
 use super::{Resource, Text};
 
 /// The selectable fields of a resource, besides `metadata.name`.
@@ -180,23 +180,21 @@ pub(super) type Key = (Text, Text, Text);
 
 pub(super) fn read(text: &'static str) -> Result<HashMap<Key, Fields>, TableError> {
     let mut read: Vec<(Key, Fields)> = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let fail = |problem: String| TableError { line: at + 1, problem };
-        let words: Vec<&'static str> = line.split(' ').collect();
+    for row in table::rows(text) {
+        let words = row.words();
         match words[..] {
-            [first, ..] if first.starts_with('#') || line.is_empty() => {}
             ["fields", group, version, plural, wording] => {
                 let refusal = match wording {
                     "label" => Refusal::Label,
                     "kind" => Refusal::LabelOfKind,
-                    other => return Err(fail(format!("unknown wording {other:?}"))),
+                    other => return Err(row.error(format!("unknown wording {other:?}"))),
                 };
-                let group = if group == "-" { "" } else { group };
-                let key = (Text::Borrowed(group), Text::Borrowed(version), Text::Borrowed(plural));
+                let key =
+                    (Text::Borrowed(table::value(group)), Text::Borrowed(version), Text::Borrowed(plural));
                 read.push((key, Fields { refusal, ..Fields::default() }));
             }
             [label, ref rest @ ..] => {
-                let (_, fields) = read.last_mut().ok_or_else(|| fail("no resource yet".to_owned()))?;
+                let (_, fields) = read.last_mut().ok_or_else(|| row.error("no resource yet"))?;
                 let format = match rest.first() {
                     None if label == "-metadata.namespace" => {
                         fields.namespace = false;
@@ -205,7 +203,7 @@ pub(super) fn read(text: &'static str) -> Result<HashMap<Key, Fields>, TableErro
                     Some(&"text") => FieldFormat::Text,
                     Some(&"int") => FieldFormat::Int,
                     Some(&"bool") => FieldFormat::Bool,
-                    _ => return Err(fail(format!("cannot read {line:?}"))),
+                    _ => return Err(row.invalid()),
                 };
                 let paths = rest[1..].iter().copied().map(Text::Borrowed).collect();
                 fields.own.push(SelectableField { label: Text::Borrowed(label), format, paths });
@@ -281,6 +279,6 @@ mod tests {
         let problem = |text| read(text).expect_err("the table is wrong").to_string();
         assert_eq!(problem("a text a"), "line 1: no resource yet");
         assert_eq!(problem("fields - v1 pods rude"), "line 1: unknown wording \"rude\"");
-        assert_eq!(problem("fields - v1 pods label\na float b"), "line 2: cannot read \"a float b\"");
+        assert_eq!(problem("fields - v1 pods label\na float b"), "line 2: invalid row \"a float b\"");
     }
 }

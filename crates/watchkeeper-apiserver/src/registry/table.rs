@@ -8,23 +8,15 @@
 //! A subresource belongs to the resource above it. Verbs, short names and categories are separated
 //! by commas; all eight verbs are `all`.
 
-use super::{Resource, Scope, Subresource, Text, Verb, Verbs};
+use watchkeeper_core::table::{self, TableError};
 
-/// Why the table cannot be parsed; only a wrong table in the repository can cause it.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-pub(super) struct TableError {
-    pub(super) line: usize,
-    pub(super) problem: String,
-}
+use super::{Resource, Scope, Subresource, Text, Verb, Verbs};
 
 pub(super) fn read(text: &'static str) -> Result<Vec<Resource>, TableError> {
     let mut rows: Vec<Resource> = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        let fail = |problem: String| TableError { line: at + 1, problem };
-        let words: Vec<&'static str> = line.split(' ').collect();
-        match words[..] {
-            [first, ..] if first.starts_with('#') || line.is_empty() => {}
+    for row in table::rows(text) {
+        let fail = |problem: String| row.error(problem);
+        match row.words()[..] {
             [
                 "resource",
                 group,
@@ -60,27 +52,27 @@ pub(super) fn read(text: &'static str) -> Result<Vec<Resource>, TableError> {
                 });
             }
             ["sub", name, kind, verbs] => {
-                let row = rows.last_mut().ok_or_else(|| fail("no resource yet".to_owned()))?;
+                let resource = rows.last_mut().ok_or_else(|| row.error("no resource yet"))?;
                 let (group_version, kind) = match kind.split('/').collect::<Vec<_>>()[..] {
                     [kind] => (None, kind),
                     [group, version, kind] => (Some((dashed(group), Text::Borrowed(version))), kind),
-                    _ => return Err(fail(format!("cannot read kind {kind:?}"))),
+                    _ => return Err(row.error(format!("invalid kind {kind:?}"))),
                 };
-                row.subresources.push(Subresource {
+                resource.subresources.push(Subresource {
                     name: Text::Borrowed(name),
                     group_version,
                     kind: Text::Borrowed(kind),
                     verbs: read_verbs(verbs).map_err(fail)?,
                 });
             }
-            _ => return Err(fail(format!("cannot read {line:?}"))),
+            _ => return Err(row.invalid()),
         }
     }
     Ok(rows)
 }
 
 fn dashed(word: &'static str) -> Text {
-    Text::Borrowed(if word == "-" { "" } else { word })
+    Text::Borrowed(table::value(word))
 }
 
 fn listed(word: &'static str) -> Vec<Text> {
@@ -109,7 +101,7 @@ mod tests {
     #[test]
     fn errors_in_the_table_name_the_line() {
         assert_eq!(problem("# ok\n\nsub status Pod get"), "line 3: no resource yet");
-        assert_eq!(problem("resource - v1"), "line 1: cannot read \"resource - v1\"");
+        assert_eq!(problem("resource - v1"), "line 1: invalid row \"resource - v1\"");
         assert_eq!(
             problem("resource - v1 pods pod Pod everywhere pods - all - -"),
             "line 1: unknown scope \"everywhere\""
@@ -120,7 +112,7 @@ mod tests {
         );
         assert_eq!(
             problem("resource - v1 pods pod Pod cluster pods - all - -\nsub x a/B get"),
-            "line 2: cannot read kind \"a/B\""
+            "line 2: invalid kind \"a/B\""
         );
     }
 

@@ -78,7 +78,7 @@ impl Writer {
         let value = draft.unversioned(call.resource)?;
         let taken = |by: Option<&Stored>| {
             let mut status = Status::already_exists(&call.resource.group_resource(), draft.text("name"));
-            if by.is_some_and(|by| by.object().head.deleted().is_some()) {
+            if by.is_some_and(|by| by.object().metadata.deletion_timestamp().is_some()) {
                 status.message = format!("object is being deleted: {}", status.message);
             }
             status

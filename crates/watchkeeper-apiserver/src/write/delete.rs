@@ -145,7 +145,7 @@ fn gone(call: &Call<'_>, last: Arc<Stored>) -> WriteResponse {
         name: last.key().name().to_owned(),
         group: resource.group,
         kind: resource.resource,
-        uid: last.object().head.uid().to_owned(),
+        uid: last.object().metadata.uid().to_owned(),
         ..Default::default()
     };
     let details = Some(Box::new(details));

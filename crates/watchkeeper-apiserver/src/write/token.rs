@@ -34,7 +34,7 @@ impl Writer {
             }
         }
         let found = self.store.get(&call.collection()?, &call.key()?).await.map_err(unavailable)?;
-        let uid = found.ok_or_else(|| call.not_found())?.object().head.uid().to_owned();
+        let uid = found.ok_or_else(|| call.not_found())?.object().metadata.uid().to_owned();
         let seconds = body["spec"]["expirationSeconds"].as_i64().unwrap_or(SECONDS);
         let why = match seconds {
             ..FEWEST_SECONDS => Some("may not specify a duration less than 10 minutes"),

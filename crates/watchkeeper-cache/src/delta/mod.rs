@@ -93,6 +93,6 @@ pub trait Incarnation {
 
 impl Incarnation for Arc<Object> {
     fn same_uid(&self, other: &Self) -> bool {
-        self.head.uid() == other.head.uid()
+        self.metadata.uid() == other.metadata.uid()
     }
 }

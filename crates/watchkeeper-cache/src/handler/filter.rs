@@ -16,7 +16,7 @@ use crate::delta::Delta;
 /// use watchkeeper_cache::handler::Filter;
 ///
 /// let shop = Filter::namespace("shop").and(Filter::labels("app=web".parse()?));
-/// let labelled = Filter::of(|object| object.head.labels().len() > 0);
+/// let labelled = Filter::of(|object| object.metadata.labels().len() > 0);
 /// # Ok::<(), watchkeeper_core::SelectorError>(())
 /// ```
 #[derive(Clone, Default)]
@@ -35,12 +35,12 @@ impl Filter {
     /// Selects the objects in a namespace.
     pub fn namespace(namespace: &str) -> Self {
         let namespace = namespace.to_owned();
-        Self::of(move |object| object.head.key().namespace() == Some(&namespace))
+        Self::of(move |object| object.metadata.key().namespace() == Some(&namespace))
     }
 
     /// Selects the objects that match a label selector.
     pub fn labels(selector: LabelSelector) -> Self {
-        Self::of(move |object| selector.matches(|key| object.head.label(key)))
+        Self::of(move |object| selector.matches(|key| object.metadata.label(key)))
     }
 
     /// Selects the objects that pass both filters.

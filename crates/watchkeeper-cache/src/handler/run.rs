@@ -95,7 +95,7 @@ impl Handler {
     /// use watchkeeper_cache::handler::Handler;
     ///
     /// Handler::start(pods.subscribe(Default::default()), |change| {
-    ///     Box::pin(async move { save(change.newest().head.key()).await })
+    ///     Box::pin(async move { save(change.newest().metadata.key()).await })
     /// });
     /// # }
     /// ```
@@ -109,7 +109,7 @@ impl Handler {
         let caught_up = subscription.caught_up();
         let task = tokio::spawn(async move {
             while let Some(change) = subscription.next().await {
-                let key = change.newest().head.key().clone();
+                let key = change.newest().metadata.key().clone();
                 let called = async { handle(change).finish().await };
                 if let Err(panic) = AssertUnwindSafe(called).catch_unwind().await {
                     subscription.report_panic(HandlerPanic { key, message: message(&*panic) });

@@ -128,7 +128,7 @@ impl Subscriber for Queue {
     fn notify(&self, deltas: &[Delta<Arc<Object>>]) {
         let mut seen = deltas.iter().filter_map(|delta| self.filter.apply(delta)).peekable();
         if seen.peek().is_some() {
-            self.deltas.push_all(seen.map(|delta| (delta.newest().head.key().clone(), delta)));
+            self.deltas.push_all(seen.map(|delta| (delta.newest().metadata.key().clone(), delta)));
             self.wake();
         }
     }

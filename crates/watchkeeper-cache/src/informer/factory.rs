@@ -13,7 +13,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
-use watchkeeper_core::{Collection, Sources};
+use watchkeeper_core::{Collection, ListWatchFactory};
 
 use super::exit::BUFFERED_EXITS;
 use super::factory_builder::Settings;
@@ -38,7 +38,7 @@ use crate::store::Writer;
 /// removed, as with a deleted custom resource definition, exits: see [`exits`](Self::exits).
 ///
 /// ```no_run
-/// # async fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn example(server: impl watchkeeper_core::ListWatchFactory + 'static) -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
 /// use watchkeeper_cache::InformerFactory;
 /// use watchkeeper_core::Collection;
@@ -59,7 +59,7 @@ pub struct InformerFactory {
 }
 
 struct Shared {
-    sources: Box<dyn Sources>,
+    sources: Box<dyn ListWatchFactory>,
     settings: Settings,
     next_id: AtomicU64,
     inner: Mutex<Inner>,
@@ -75,16 +75,16 @@ struct Inner {
 
 impl InformerFactory {
     /// Creates a factory with default settings.
-    pub fn new(sources: impl Sources + 'static) -> Self {
+    pub fn new(sources: impl ListWatchFactory + 'static) -> Self {
         Self::builder(sources).build()
     }
 
     /// Returns a builder for a factory with other defaults for namespaces, selectors, resync periods or reflectors.
-    pub fn builder(sources: impl Sources + 'static) -> FactoryBuilder {
+    pub fn builder(sources: impl ListWatchFactory + 'static) -> FactoryBuilder {
         FactoryBuilder::new(Box::new(sources))
     }
 
-    pub(super) fn with_settings(sources: Box<dyn Sources>, settings: Settings) -> Self {
+    pub(super) fn with_settings(sources: Box<dyn ListWatchFactory>, settings: Settings) -> Self {
         let exits = Some(broadcast::Sender::new(BUFFERED_EXITS));
         let inner = Mutex::new(Inner { informers: BTreeMap::new(), metrics: None, exits });
         Self { shared: Arc::new(Shared { sources, settings, next_id: AtomicU64::new(0), inner }) }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use watchkeeper_core::{Collection, FieldSelector, LabelSelector, Sources};
+use watchkeeper_core::{Collection, FieldSelector, LabelSelector, ListWatchFactory};
 
 use super::InformerFactory;
 use crate::handler::Resync;
@@ -15,7 +15,7 @@ pub(super) type Configure = dyn Fn(&Collection, Reflector<Writer>) -> Reflector<
 /// Configures an [`InformerFactory`]: see [`InformerFactory::builder`].
 ///
 /// ```no_run
-/// # fn example(server: impl watchkeeper_core::Sources + 'static) -> Result<(), Box<dyn std::error::Error>> {
+/// # fn example(server: impl watchkeeper_core::ListWatchFactory + 'static) -> Result<(), Box<dyn std::error::Error>> {
 /// use std::num::NonZeroU32;
 /// use std::time::Duration;
 /// use watchkeeper_cache::InformerFactory;
@@ -36,7 +36,7 @@ pub(super) type Configure = dyn Fn(&Collection, Reflector<Writer>) -> Reflector<
 /// ```
 #[must_use]
 pub struct FactoryBuilder {
-    sources: Box<dyn Sources>,
+    sources: Box<dyn ListWatchFactory>,
     settings: Settings,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Settings {
 }
 
 impl FactoryBuilder {
-    pub(super) fn new(sources: Box<dyn Sources>) -> Self {
+    pub(super) fn new(sources: Box<dyn ListWatchFactory>) -> Self {
         Self { sources, settings: Settings::default() }
     }
 

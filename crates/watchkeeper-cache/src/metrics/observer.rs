@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use watchkeeper_core::{BoxError, Head, Object, ResourceVersion, Status};
+use watchkeeper_core::{BoxError, Object, ObjectMeta, ResourceVersion, Status};
 use watchkeeper_metrics::{Counter, Gauge, Histogram};
 
 use super::{Families, digits};
@@ -63,7 +63,7 @@ impl Observer for Measured {
         self.inner.skipped(reflector, object, reason);
     }
 
-    fn transform_failed(&mut self, reflector: &str, object: &Head, reason: &BoxError) {
+    fn transform_failed(&mut self, reflector: &str, object: &ObjectMeta, reason: &BoxError) {
         self.families.skipped.with([&self.name, "not_transformed"]).increment();
         self.inner.transform_failed(reflector, object, reason);
     }

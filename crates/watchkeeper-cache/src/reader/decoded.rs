@@ -29,13 +29,13 @@ impl<K> Default for Decoded<K> {
 impl<K> Decoded<K> {
     pub(super) fn get(&self, object: &Arc<Object>) -> Option<Arc<K>> {
         let copies = self.copies.lock();
-        let (encoded, copy) = copies.get(object.head.key())?;
+        let (encoded, copy) = copies.get(object.metadata.key())?;
         Arc::ptr_eq(encoded, object).then(|| copy.clone())
     }
 
     pub(super) fn keep(&self, object: &Arc<Object>, copy: &Arc<K>, now: &Snapshot) {
         let mut copies = self.copies.lock();
-        copies.insert(object.head.key().clone(), (object.clone(), copy.clone()));
+        copies.insert(object.metadata.key().clone(), (object.clone(), copy.clone()));
         if copies.len() > now.len() + now.len() / 4 + SLACK {
             copies.retain(|key, _| now.get(key).is_some());
         }

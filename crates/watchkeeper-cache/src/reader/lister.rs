@@ -32,7 +32,7 @@ use crate::store::{Snapshot, Store, UnknownIndex};
 /// ```
 /// use serde::Deserialize;
 /// use watchkeeper_cache::{Keep, Reader, Sink as _, Store};
-/// use watchkeeper_core::{Encoded, HeadBuilder, Object};
+/// use watchkeeper_core::{Encoded, ObjectMetaBuilder, Object};
 /// use watchkeeper_wire::Kind;
 ///
 /// /// The one field of a pod that this program needs.
@@ -48,8 +48,8 @@ use crate::store::{Snapshot, Store, UnknownIndex};
 /// }
 ///
 /// let (store, mut writer) = Store::new();
-/// # let head = HeadBuilder::default().namespace("shop").name("web-0").label("app", "web").finish();
-/// # writer.put(Object { head, encoded: Encoded::json(*br#"{"spec":{"nodeName":"n1"}}"#) });
+/// # let head = ObjectMetaBuilder::default().namespace("shop").name("web-0").label("app", "web").finish();
+/// # writer.put(Object { metadata: head, encoded: Encoded::json(*br#"{"spec":{"nodeName":"n1"}}"#) });
 /// let pods = Reader::<Placed>::new(store, Kind::new("", "v1", "Pod"), Keep::Encoded).namespace("shop");
 /// for pod in pods.list(&"app=web".parse()?).items()? {
 ///     println!("{:?}", pod.spec.node_name);
@@ -184,7 +184,7 @@ impl<K: DeserializeOwned> Reader<K> {
             Some(object) => Ok(Some(self.decode(object, &now)?)),
             // The objects of a collection are either all namespaced or all cluster-scoped.
             None if key.namespace().is_none()
-                && now.iter().next().is_some_and(|it| it.head.key().namespace().is_some()) =>
+                && now.iter().next().is_some_and(|it| it.metadata.key().namespace().is_some()) =>
             {
                 let (kind, name) = (self.kind.kind().to_owned(), key.name().to_owned());
                 Err(GetError::MissingNamespace { kind, name })
@@ -261,14 +261,14 @@ impl<K: DeserializeOwned> Reader<K> {
 
     fn decode_alone(&self, object: &Arc<Object>) -> Result<Arc<K>, Undecodable> {
         decode(&object.encoded, &self.kind).map(Arc::new).map_err(|source| Undecodable {
-            key: object.head.key().clone(),
-            version: object.head.version().clone(),
+            key: object.metadata.key().clone(),
+            version: object.metadata.resource_version().clone(),
             source,
         })
     }
 
     fn is_here(&self, object: &Object) -> bool {
-        self.namespace.as_deref().is_none_or(|namespace| object.head.key().namespace() == Some(namespace))
+        self.namespace.as_deref().is_none_or(|namespace| object.metadata.key().namespace() == Some(namespace))
     }
 
     fn listed<'a>(&self, now: &Snapshot, objects: impl IntoIterator<Item = &'a Arc<Object>>) -> Listed<K> {
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use crate::sink::Sink as _;
     use serde::Deserialize;
-    use watchkeeper_core::{Encoded, HeadBuilder};
+    use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 
     #[derive(Debug, Deserialize, PartialEq)]
     struct Sized {
@@ -309,9 +309,9 @@ mod tests {
     }
 
     fn object(name: &str, version: u64, body: &str) -> Object {
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         head.namespace("x").name(name).version(&version.to_string()).label("app", "web");
-        Object { head: head.finish(), encoded: Encoded::json(body.as_bytes()) }
+        Object { metadata: head.finish(), encoded: Encoded::json(body.as_bytes()) }
     }
 
     fn key(name: &str) -> ObjectKey {
@@ -375,9 +375,9 @@ mod tests {
     #[test]
     fn a_cluster_scoped_object_is_found_by_its_name() {
         let (reader, mut writer) = sizes(Keep::Encoded);
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         head.name("n1").version("1");
-        writer.put(Object { head: head.finish(), encoded: Encoded::json(*br#"{"size":1}"#) });
+        writer.put(Object { metadata: head.finish(), encoded: Encoded::json(*br#"{"size":1}"#) });
         assert_eq!(reader.get("n1").unwrap().unwrap().size, 1);
         assert_eq!(reader.get("n2").unwrap(), None);
     }

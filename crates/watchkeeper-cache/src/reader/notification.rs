@@ -121,7 +121,7 @@ mod tests {
     use crate::sink::Sink as _;
     use crate::store::Store;
     use serde::Deserialize;
-    use watchkeeper_core::{Encoded, HeadBuilder};
+    use watchkeeper_core::{Encoded, ObjectMetaBuilder};
     use watchkeeper_wire::Kind;
 
     #[derive(Debug, Deserialize)]
@@ -130,9 +130,9 @@ mod tests {
     }
 
     fn object(name: &str, version: u64, body: &str) -> Object {
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         head.namespace("x").name(name).version(&version.to_string());
-        Object { head: head.finish(), encoded: Encoded::json(body.as_bytes()) }
+        Object { metadata: head.finish(), encoded: Encoded::json(body.as_bytes()) }
     }
 
     #[tokio::test]
@@ -167,7 +167,10 @@ mod tests {
         let Some(Notification::Undecodable { key, delta, .. }) = changes.next().await else {
             panic!("decoded")
         };
-        assert_eq!((key.to_string().as_str(), delta.newest().head.version()), ("x/b", &3.into()));
+        assert_eq!(
+            (key.to_string().as_str(), delta.newest().metadata.resource_version()),
+            ("x/b", &3.into())
+        );
         writer.delete(object("a", 4, r#"{"size":3}"#));
         let Some(Notification::Deleted { old, last: Some(last) }) = changes.next().await else {
             panic!("not deleted")

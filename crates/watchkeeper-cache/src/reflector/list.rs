@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
-use watchkeeper_core::{ListAt, ListEnd, ListError, ListPart, ListRequest, Paging, ResourceVersion};
+use watchkeeper_core::{ListAt, ListError, ListMeta, ListPart, ListRequest, Paging, ResourceVersion};
 
 use super::{ExitReason, Failure, Next, OnGone, Presence, Reflector, Relist, State};
 use crate::Sink;
@@ -62,7 +62,7 @@ impl<S: Sink> Reflector<S> {
             }
             match self.page(request.clone()).await {
                 Ok((items, end)) => {
-                    let version = version.get_or_insert(end.version);
+                    let version = version.get_or_insert(end.resource_version);
                     let Some(token) = end.continue_token else {
                         return Ok(Staged { version: version.clone(), paged });
                     };
@@ -80,7 +80,7 @@ impl<S: Sink> Reflector<S> {
     }
 
     /// Stages a page. Returns the number of items that the server sent, and the list metadata.
-    async fn page(&mut self, request: ListRequest) -> Result<(usize, ListEnd), ListError> {
+    async fn page(&mut self, request: ListRequest) -> Result<(usize, ListMeta), ListError> {
         let mut parts = self.source.list(request);
         let mut items = 0;
         while let Some(part) = parts.next().await {
@@ -91,7 +91,7 @@ impl<S: Sink> Reflector<S> {
                     self.stage(object);
                 }
                 ListPart::End(end) => {
-                    self.progress.page_ends(end.remaining);
+                    self.progress.page_ends(end.remaining_item_count);
                     self.progress.record_contact();
                     return Ok((items, end));
                 }
@@ -104,7 +104,7 @@ impl<S: Sink> Reflector<S> {
     fn after_list_error(&mut self, error: ListError) -> State {
         let delay = self.delay(error.status());
         let gone = match &error {
-            ListError::Refused(status) if status.is_not_found() && self.presence != Presence::Unknown => {
+            ListError::Rejected(status) if status.is_not_found() && self.presence != Presence::Unknown => {
                 status.clone()
             }
             _ => {

@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch as channel};
-use watchkeeper_core::{BoxError, Head, ListWatch, Object, ResourceVersion, Status, WatchStream};
+use watchkeeper_core::{BoxError, ListWatch, Object, ObjectMeta, ResourceVersion, Status, WatchStream};
 
 pub use backoff::Backoff;
 use backoff::Delays;
@@ -341,11 +341,11 @@ impl<S: Sink> Reflector<S> {
     }
 
     /// Applies the transforms. If one fails, reports it and returns the metadata of the object.
-    fn apply_transforms(&mut self, mut object: Object) -> Result<Object, Box<Head>> {
+    fn apply_transforms(&mut self, mut object: Object) -> Result<Object, Box<ObjectMeta>> {
         if self.transforms.is_empty() {
             return Ok(object);
         }
-        let before = object.head.clone();
+        let before = object.metadata.clone();
         match transform::apply(&mut self.transforms, &mut object) {
             Ok(()) => Ok(object),
             Err(reason) => {

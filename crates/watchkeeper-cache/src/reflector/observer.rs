@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use watchkeeper_core::{BoxError, Head, ListError, Object, ResourceVersion, Status, WatchError};
+use watchkeeper_core::{BoxError, ListError, Object, ObjectMeta, ResourceVersion, Status, WatchError};
 
 use super::Relist;
 
@@ -28,14 +28,14 @@ pub trait Observer: Send {
 
     /// Called when an object fails the reflector's check, and is ignored. By default logged as an error.
     fn skipped(&mut self, reflector: &str, object: &Object, reason: &BoxError) {
-        let (key, version) = (object.head.key(), object.head.version());
+        let (key, version) = (object.metadata.key(), object.metadata.resource_version());
         tracing::error!(reflector, %key, %version, error = %reason, "object rejected; ignoring it");
     }
 
     /// Called when a [transform](super::Reflector::transform) fails. The copy keeps the object's previous state, unless
     /// the object was deleted. By default logged as an error.
-    fn transform_failed(&mut self, reflector: &str, object: &Head, reason: &BoxError) {
-        let (key, version) = (object.key(), object.version());
+    fn transform_failed(&mut self, reflector: &str, object: &ObjectMeta, reason: &BoxError) {
+        let (key, version) = (object.key(), object.resource_version());
         tracing::error!(reflector, %key, %version, error = %reason, "transform failed; keeping the previous state");
     }
 

@@ -78,7 +78,7 @@ impl<S: Sink> Reflector<S> {
                 Some(Ok(WatchEvent::Deleted(object))) => {
                     if self.accepts(&object) {
                         tally.count();
-                        self.sink.unstage(object.head.key());
+                        self.sink.unstage(object.metadata.key());
                     }
                 }
                 Some(Ok(WatchEvent::Bookmark(bookmark))) => {

@@ -145,7 +145,7 @@ impl<S: Sink> Reflector<S> {
         match self.apply_transforms(object) {
             Ok(object) => self.sink.put(object),
             Err(head) if self.source.is_ordered() => {
-                let version = head.version().clone();
+                let version = head.resource_version().clone();
                 self.sink.bookmark(&Bookmark { version, initial_events_end: false });
             }
             Err(_) => {}

@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt as _, stream};
 use watchkeeper_core::{
-    ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Object, WatchError, WatchOpening,
+    ListError, ListMeta, ListPart, ListRequest, ListStream, ListWatch, Object, WatchError, WatchFuture,
     WatchRequest, WatchStream,
 };
 
@@ -12,7 +12,7 @@ pub struct Page {
     /// The objects.
     pub items: Vec<Object>,
     /// The list metadata: resource version and continue token.
-    pub end: ListEnd,
+    pub end: ListMeta,
 }
 
 /// Creates a source from a closure that lists and one that watches; client-go's `cache.ListWatch` with `ListFunc` and
@@ -25,16 +25,16 @@ pub struct Page {
 /// # async fn main() {
 /// use futures_util::{StreamExt as _, stream};
 /// use watchkeeper_cache::source::{Page, from_closures};
-/// use watchkeeper_core::{Encoded, HeadBuilder, ListEnd, ListRequest, ListWatch as _, Object, WatchEvent};
+/// use watchkeeper_core::{Encoded, ObjectMetaBuilder, ListMeta, ListRequest, ListWatch as _, Object, WatchEvent};
 ///
 /// fn file(name: &str, version: &str) -> Object {
-///     let head = HeadBuilder::default().name(name).version(version).finish();
-///     Object { head, encoded: Encoded::json(*b"{}") }
+///     let head = ObjectMetaBuilder::default().name(name).version(version).finish();
+///     Object { metadata: head, encoded: Encoded::json(*b"{}") }
 /// }
 ///
 /// let files = from_closures(
 ///     |_request| async {
-///         let end = ListEnd::new(2.into());
+///         let end = ListMeta::new(2.into());
 ///         Ok(Page { items: vec![file("a", "1"), file("b", "2")], end })
 ///     },
 ///     |_request| async {
@@ -93,7 +93,7 @@ where
         stream::once((self.list)(request)).flat_map(parts).boxed()
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         Box::pin((self.watch)(request))
     }
 

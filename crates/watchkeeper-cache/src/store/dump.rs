@@ -15,11 +15,11 @@ use crate::handler::HandlerStats;
 ///
 /// ```
 /// use watchkeeper_cache::{Sink as _, Store};
-/// use watchkeeper_core::{Encoded, HeadBuilder, Object};
+/// use watchkeeper_core::{Encoded, ObjectMetaBuilder, Object};
 ///
 /// let (store, mut writer) = Store::new();
-/// let head = HeadBuilder::default().name("node-1").version("7").finish();
-/// writer.put(Object { head, encoded: Encoded::json(*b"{}") });
+/// let head = ObjectMetaBuilder::default().name("node-1").version("7").finish();
+/// writer.put(Object { metadata: head, encoded: Encoded::json(*b"{}") });
 /// let text = store.dump().to_string();
 /// assert!(text.starts_with("not ready, version 7\n1 object, "));
 /// assert!(text.ends_with("node-1 version 7, 2 bytes of JSON\n"));
@@ -78,7 +78,7 @@ impl fmt::Display for Dump {
 
 impl Dump {
     fn object(&self, object: &Object, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (key, version) = (object.head.key(), object.head.version());
+        let (key, version) = (object.metadata.key(), object.metadata.resource_version());
         let length = counted(object.encoded.body.len(), "byte");
         writeln!(f, "{key} version {version}, {length} of {}", object.encoded.encoding)?;
         let Some(kind) = &self.bodies else { return Ok(()) };

@@ -29,7 +29,7 @@ pub fn by_field(kind: Kind, path: FieldPath) -> impl Fn(&Object) -> Vec<String> 
         if let Err(error) =
             read_field(&object.encoded, &kind, &path, &mut |value: &str| values.push(value.to_owned()))
         {
-            tracing::debug!(key = %object.head.key(), %path, %error, "failed to index object");
+            tracing::debug!(key = %object.metadata.key(), %path, %error, "failed to index object");
         }
         values
     }
@@ -45,7 +45,7 @@ pub fn by_view<K: DeserializeOwned>(
     move |object| match decode::<K>(&object.encoded, &kind) {
         Ok(view) => values(&view),
         Err(error) => {
-            tracing::debug!(key = %object.head.key(), %error, "failed to index object");
+            tracing::debug!(key = %object.metadata.key(), %error, "failed to index object");
             Vec::new()
         }
     }

@@ -58,13 +58,13 @@ pub use writer::Writer;
 ///
 /// ```
 /// use watchkeeper_cache::{Sink as _, Store};
-/// use watchkeeper_core::{Encoded, HeadBuilder, Object};
+/// use watchkeeper_core::{Encoded, ObjectMetaBuilder, Object};
 ///
 /// let (store, mut writer) = Store::new();
-/// store.add_index("zone", |object| object.head.label("zone").map(str::to_owned).into_iter().collect())?;
+/// store.add_index("zone", |object| object.metadata.label("zone").map(str::to_owned).into_iter().collect())?;
 ///
-/// let head = HeadBuilder::default().name("node-1").version("7").label("zone", "east").finish();
-/// writer.put(Object { head, encoded: Encoded::json(*b"{}") });
+/// let head = ObjectMetaBuilder::default().name("node-1").version("7").label("zone", "east").finish();
+/// writer.put(Object { metadata: head, encoded: Encoded::json(*b"{}") });
 ///
 /// let now = store.snapshot();
 /// assert_eq!(now.version(), &7.into());

@@ -15,7 +15,7 @@ pub(super) fn select(
     labels: &LabelSelector,
     namespace: Option<&str>,
 ) -> Vec<Arc<Object>> {
-    let matches = |object: &&Arc<Object>| labels.matches(|key| object.head.label(key));
+    let matches = |object: &&Arc<Object>| labels.matches(|key| object.metadata.label(key));
     match (candidates(&snapshot.state().labels, labels, namespace), namespace) {
         (Some(keys), _) => {
             keys.into_iter().filter_map(|key| snapshot.get(key)).filter(matches).cloned().collect()

@@ -37,5 +37,5 @@ impl Sizes {
 
 /// The metadata, and the two reference counts of the object's `Arc`.
 fn head_bytes(object: &Object) -> usize {
-    size_of::<Object>() + 2 * size_of::<usize>() + object.head.heap_bytes()
+    size_of::<Object>() + 2 * size_of::<usize>() + object.metadata.heap_bytes()
 }

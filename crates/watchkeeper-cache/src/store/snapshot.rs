@@ -16,13 +16,13 @@ use super::state::State;
 ///
 /// ```
 /// # use watchkeeper_cache::Store;
-/// # use watchkeeper_core::{Encoded, HeadBuilder, Object};
+/// # use watchkeeper_core::{Encoded, ObjectMetaBuilder, Object};
 /// # let (store, mut writer) = Store::new();
-/// # let head = HeadBuilder::default().namespace("shop").name("web-0").version("7").label("app", "web").finish();
-/// # watchkeeper_cache::Sink::put(&mut writer, Object { head, encoded: Encoded::json(*b"{}") });
+/// # let head = ObjectMetaBuilder::default().namespace("shop").name("web-0").version("7").label("app", "web").finish();
+/// # watchkeeper_cache::Sink::put(&mut writer, Object { metadata: head, encoded: Encoded::json(*b"{}") });
 /// let now = store.snapshot();
 /// for object in now.in_namespace("shop") {
-///     println!("{} at version {}", object.head.key(), object.head.version());
+///     println!("{} at version {}", object.metadata.key(), object.metadata.resource_version());
 /// }
 /// assert_eq!(now.select(&"app=web".parse()?, None).len(), 1);
 /// # Ok::<(), watchkeeper_core::SelectorError>(())

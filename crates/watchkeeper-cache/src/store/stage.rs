@@ -22,7 +22,7 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) fn add(&mut self, object: Object, current: &State) {
-        let key = object.head.key().clone();
+        let key = object.metadata.key().clone();
         match current.objects().get(&key) {
             Some(known) if is_same(known, &object) => {
                 self.changed.remove(&key);
@@ -65,7 +65,9 @@ impl Stage {
         for (_, new) in self.changed {
             match state.put(&new) {
                 None => changed.push(Delta::Added { new, initial }),
-                Some(old) if old.head.uid() == new.head.uid() => changed.push(Delta::Updated { old, new }),
+                Some(old) if old.metadata.uid() == new.metadata.uid() => {
+                    changed.push(Delta::Updated { old, new })
+                }
                 Some(old) => {
                     deleted.push(Delta::missed(old));
                     changed.push(Delta::Added { new, initial });
@@ -80,5 +82,6 @@ impl Stage {
 
 /// Returns whether both have the same UID and resource version.
 pub(super) fn is_same(one: &Object, other: &Object) -> bool {
-    one.head.version() == other.head.version() && one.head.uid() == other.head.uid()
+    one.metadata.resource_version() == other.metadata.resource_version()
+        && one.metadata.uid() == other.metadata.uid()
 }

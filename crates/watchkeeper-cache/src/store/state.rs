@@ -28,12 +28,12 @@ impl State {
 
     /// Inserts an object, and returns the one it replaces.
     pub(super) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
-        let old = self.table.put(object.head.key(), object);
+        let old = self.table.put(object.metadata.key(), object);
         self.sizes.add(object);
         if let Some(old) = &old {
             self.sizes.subtract(old);
         }
-        self.index(object.head.key(), old.as_deref(), Some(object));
+        self.index(object.metadata.key(), old.as_deref(), Some(object));
         old
     }
 
@@ -62,18 +62,18 @@ impl State {
     /// Updates the label and owner indexes. Both rarely change, so unchanged ones are skipped.
     fn index(&mut self, key: &ObjectKey, old: Option<&Object>, new: Option<&Object>) {
         let labels = |object: Option<&Object>| -> Vec<String> {
-            let labels = object.into_iter().flat_map(|object| object.head.labels());
+            let labels = object.into_iter().flat_map(|object| object.metadata.labels());
             labels.map(|(key, value)| format!("{key}={value}")).collect()
         };
         let owners = |object: Option<&Object>| -> Vec<String> {
-            let owners = object.into_iter().flat_map(|object| object.head.owners());
+            let owners = object.into_iter().flat_map(|object| object.metadata.owner_references());
             owners.map(|owner| owner.uid.to_owned()).collect()
         };
-        let both = old.zip(new).map(|(old, new)| (&old.head, &new.head));
+        let both = old.zip(new).map(|(old, new)| (&old.metadata, &new.metadata));
         if !both.is_some_and(|(old, new)| old.labels().eq(new.labels())) {
             self.labels.move_key(key, &labels(old), &labels(new));
         }
-        if !both.is_some_and(|(old, new)| old.owners().eq(new.owners())) {
+        if !both.is_some_and(|(old, new)| old.owner_references().eq(new.owner_references())) {
             self.owners.move_key(key, &owners(old), &owners(new));
         }
     }

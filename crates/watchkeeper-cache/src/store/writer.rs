@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Bookmark, Object, ObjectKey, ObjectMeta, ResourceVersion};
 
 use super::Shared;
 use super::stage::{Stage, is_same};
@@ -33,13 +33,13 @@ impl Writer {
         self
     }
 
-    fn remove(&self, last: &Head, delta: impl FnOnce(Arc<Object>) -> Delta<Arc<Object>>) {
+    fn remove(&self, last: &ObjectMeta, delta: impl FnOnce(Arc<Object>) -> Delta<Arc<Object>>) {
         let mut subscribers = self.shared.subscribers.lock();
         let old = {
             let mut shared = self.shared.state.lock();
             let state = Arc::make_mut(&mut shared);
             if self.is_ordered {
-                state.version = last.version().clone();
+                state.version = last.resource_version().clone();
             }
             state.remove(last.key())
         };
@@ -95,14 +95,14 @@ impl Sink for Writer {
             let mut shared = self.shared.state.lock();
             let state = Arc::make_mut(&mut shared);
             if self.is_ordered {
-                state.version = new.head.version().clone();
+                state.version = new.metadata.resource_version().clone();
             }
             state.put(&new)
         };
         match old {
             None => self.notify(&mut subscribers, &[Delta::Added { new, initial: false }]),
             Some(old) if is_same(&old, &new) => self.notify(&mut subscribers, &[]),
-            Some(old) if old.head.uid() == new.head.uid() => {
+            Some(old) if old.metadata.uid() == new.metadata.uid() => {
                 self.notify(&mut subscribers, &[Delta::Updated { old, new }]);
             }
             Some(old) => {
@@ -113,10 +113,10 @@ impl Sink for Writer {
 
     fn delete(&mut self, last: Object) {
         let last = Arc::new(last);
-        self.remove(&last.head, |old| Delta::Deleted { old, last: Some(last.clone()) });
+        self.remove(&last.metadata, |old| Delta::Deleted { old, last: Some(last.clone()) });
     }
 
-    fn delete_unseen(&mut self, last: &Head) {
+    fn delete_unseen(&mut self, last: &ObjectMeta) {
         self.remove(last, Delta::missed);
     }
 

@@ -134,7 +134,7 @@ impl RetryWatcher {
 fn is_final(error: &WatchError) -> bool {
     match error {
         WatchError::Expired(_) | WatchError::Malformed(_) => true,
-        WatchError::Refused(status) => status.is_forbidden() || status.is_unauthorized(),
+        WatchError::Rejected(status) => status.is_forbidden() || status.is_unauthorized(),
         _ => false,
     }
 }

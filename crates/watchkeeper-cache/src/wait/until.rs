@@ -54,7 +54,7 @@ pub enum WaitError<E> {
 /// until(pods, Some(Duration::from_secs(60)), |seen| {
 ///     Ok::<_, std::convert::Infallible>(match seen {
 ///         Seen::State(all) => all.get(&key).is_none().then_some(()),
-///         Seen::Change(Delta::Deleted { old, .. }) => (*old.head.key() == key).then_some(()),
+///         Seen::Change(Delta::Deleted { old, .. }) => (*old.metadata.key() == key).then_some(()),
 ///         Seen::Change(_) => None,
 ///     })
 /// })

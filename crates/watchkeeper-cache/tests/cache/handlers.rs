@@ -25,11 +25,11 @@ fn received(subscription: &mut Subscription) -> Vec<String> {
 }
 
 fn show(delta: &Delta<Arc<Object>>) -> String {
-    let at = |object: &Object| format!("{}@{}", object.head.key(), object.head.version());
+    let at = |object: &Object| format!("{}@{}", object.metadata.key(), object.metadata.resource_version());
     match delta {
         Delta::Added { new, initial: true } => format!("initial {}", at(new)),
         Delta::Added { new, .. } => format!("added {}", at(new)),
-        Delta::Updated { old, new } => format!("updated {} to {}", at(old), new.head.version()),
+        Delta::Updated { old, new } => format!("updated {} to {}", at(old), new.metadata.resource_version()),
         Delta::Deleted { last: Some(last), .. } => format!("deleted {}", at(last)),
         Delta::Deleted { old, .. } => format!("missed {}", at(old)),
         Delta::Resync(object) => format!("resync {}", at(object)),
@@ -119,9 +119,10 @@ async fn a_delivered_state_is_already_readable_in_the_store() {
     let reader = tokio::spawn(async move {
         let mut count = 0;
         while let Some(delta) = subscription.next().await {
-            let delivered = delta.newest().head.version().as_u64().unwrap();
+            let delivered = delta.newest().metadata.resource_version().as_u64().unwrap();
             let now = store.snapshot();
-            let found = now.get(delta.newest().head.key()).unwrap().head.version().as_u64().unwrap();
+            let found =
+                now.get(delta.newest().metadata.key()).unwrap().metadata.resource_version().as_u64().unwrap();
             assert!(found >= delivered);
             count += 1;
         }
@@ -234,7 +235,7 @@ async fn a_panicking_handler_is_reported_continues_and_does_not_affect_others() 
         move |delta| {
             let seen = seen.clone();
             Box::pin(async move {
-                assert_ne!(delta.newest().head.key().name(), "bad", "of all things");
+                assert_ne!(delta.newest().metadata.key().name(), "bad", "of all things");
                 seen.lock().push(show(&delta));
             })
         }
@@ -413,13 +414,16 @@ async fn concurrent_subscribers_receive_everything_once_and_in_order() {
                         let Some(delta) = subscription.next().await else {
                             let now = store.snapshot();
                             let kept = |object: &Arc<Object>| {
-                                (object.head.key().to_string(), object.head.version().as_u64().unwrap())
+                                (
+                                    object.metadata.key().to_string(),
+                                    object.metadata.resource_version().as_u64().unwrap(),
+                                )
                             };
                             assert_eq!(known, now.iter().map(kept).collect());
                             return;
                         };
-                        let (key, newest) = (delta.newest().head.key().to_string(), delta.newest());
-                        let version = newest.head.version().as_u64().unwrap();
+                        let (key, newest) = (delta.newest().metadata.key().to_string(), delta.newest());
+                        let version = newest.metadata.resource_version().as_u64().unwrap();
                         let received_before = newest_received.insert(key.clone(), version);
                         let before = match &delta {
                             Delta::Deleted { .. } => known.remove(&key),
@@ -429,11 +433,15 @@ async fn concurrent_subscribers_receive_everything_once_and_in_order() {
                             Delta::Added { .. } => None,
                             Delta::Deleted { old, .. } if before.is_none() => {
                                 // Transient: added and deleted before this reader received it.
-                                assert!(old.head.version().as_u64() > received_before, "{}", show(&delta));
+                                assert!(
+                                    old.metadata.resource_version().as_u64() > received_before,
+                                    "{}",
+                                    show(&delta)
+                                );
                                 None
                             }
                             Delta::Updated { old, .. } | Delta::Deleted { old, .. } => {
-                                Some(old.head.version().as_u64().unwrap())
+                                Some(old.metadata.resource_version().as_u64().unwrap())
                             }
                             Delta::Resync(_) => panic!("unexpected resync"),
                         };

@@ -1,6 +1,6 @@
 //! Objects for tests.
 
-use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
+use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder, OwnerReference};
 
 /// Creates an object whose UID is its version.
 pub(crate) fn object(namespace: &str, name: &str, version: u64) -> Object {
@@ -9,12 +9,12 @@ pub(crate) fn object(namespace: &str, name: &str, version: u64) -> Object {
 
 /// A builder of objects.
 pub(crate) struct Build {
-    head: HeadBuilder,
+    head: ObjectMetaBuilder,
 }
 
 impl Build {
     pub(crate) fn new(namespace: &str, name: &str, version: u64) -> Self {
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         head.namespace(namespace).name(name).version(&version.to_string());
         Self { head }
     }
@@ -30,11 +30,11 @@ impl Build {
     }
 
     pub(crate) fn owner(mut self, uid: &str) -> Self {
-        self.head.owner(&Owner { uid, ..Owner::default() });
+        self.head.owner(&OwnerReference { uid, ..OwnerReference::default() });
         self
     }
 
     pub(crate) fn object(mut self) -> Object {
-        Object { head: self.head.finish(), encoded: Encoded::json(*b"{}") }
+        Object { metadata: self.head.finish(), encoded: Encoded::json(*b"{}") }
     }
 }

@@ -11,7 +11,7 @@ use watchkeeper_cache::{Sink as _, Snapshot, Store};
 use watchkeeper_core::{Bookmark, LabelSelector, Object, ObjectKey};
 
 fn names<'a>(objects: impl IntoIterator<Item = &'a Arc<Object>>) -> Vec<String> {
-    objects.into_iter().map(|object| object.head.key().to_string()).collect()
+    objects.into_iter().map(|object| object.metadata.key().to_string()).collect()
 }
 
 fn key(text: &str) -> ObjectKey {
@@ -29,7 +29,7 @@ fn objects_are_ordered_by_namespace_and_name() {
     assert_eq!(names(now.in_namespace("b")), ["b/0", "b/1"]);
     assert_eq!(names(now.in_namespace("c")), [""; 0]);
     assert_eq!(names(now.iter_after(&key("a-b/3"))), ["b/0", "b/1"]);
-    assert_eq!(now.get(&key("a/2")).unwrap().head.version(), &1.into());
+    assert_eq!(now.get(&key("a/2")).unwrap().metadata.resource_version(), &1.into());
     assert!(now.get(&key("a/3")).is_none());
 }
 
@@ -86,8 +86,10 @@ fn a_list_replaces_all_objects_and_a_failed_one_changes_nothing() {
     assert_eq!(names(store.snapshot().iter()), ["x/a", "x/b", "x/c"]);
     writer.commit(3.into());
     let now = store.snapshot();
-    let versions: Vec<_> =
-        now.iter().map(|object| format!("{}@{}", object.head.key(), object.head.version())).collect();
+    let versions: Vec<_> = now
+        .iter()
+        .map(|object| format!("{}@{}", object.metadata.key(), object.metadata.resource_version()))
+        .collect();
     assert_eq!(versions, ["x/b@1", "x/c@2", "x/e@3"]);
 }
 
@@ -95,7 +97,7 @@ fn a_list_replaces_all_objects_and_a_failed_one_changes_nothing() {
 fn owners_and_named_indexes_find_objects_whether_added_early_or_late() {
     let zones = |object: &Object| {
         object
-            .head
+            .metadata
             .label("zone")
             .into_iter()
             .flat_map(|all| all.split('.'))
@@ -172,8 +174,8 @@ fn waiting_for_a_version_ends_when_the_store_reaches_it() {
 /// Returns the expected result of a selector, by scanning.
 fn scanned(now: &Snapshot, labels: &LabelSelector, namespace: Option<&str>) -> Vec<String> {
     let found = now.iter().filter(|object| {
-        namespace.is_none_or(|namespace| object.head.key().namespace() == Some(namespace))
-            && labels.matches(|key| object.head.label(key))
+        namespace.is_none_or(|namespace| object.metadata.key().namespace() == Some(namespace))
+            && labels.matches(|key| object.metadata.label(key))
     });
     names(found)
 }
@@ -214,12 +216,12 @@ proptest! {
             match step {
                 Step::Put(namespace, name, app, tier) => {
                     let object = built(namespace, name, app, tier, version);
-                    model.insert(object.head.key().clone(), object.clone());
+                    model.insert(object.metadata.key().clone(), object.clone());
                     writer.put(object);
                 }
                 Step::Delete(namespace, name) => {
                     let object = built(namespace, name, 0, 0, version);
-                    model.remove(object.head.key());
+                    model.remove(object.metadata.key());
                     writer.delete(object);
                 }
                 Step::Replace(objects) => {
@@ -227,7 +229,7 @@ proptest! {
                     writer.begin();
                     for (namespace, name, app, tier) in objects {
                         let object = built(namespace, name, app, tier, version);
-                        model.insert(object.head.key().clone(), object.clone());
+                        model.insert(object.metadata.key().clone(), object.clone());
                         writer.stage(object);
                     }
                     writer.commit(version.into());
@@ -247,7 +249,7 @@ proptest! {
             }
         }
         for owner in ["u1", "u2", "u3"] {
-            let owned = model.values().filter(|object| object.head.owners().any(|one| one.uid == owner));
+            let owned = model.values().filter(|object| object.metadata.owner_references().any(|one| one.uid == owner));
             prop_assert!(now.owned_by(owner).map(|object| &**object).eq(owned));
         }
     }

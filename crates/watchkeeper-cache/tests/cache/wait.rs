@@ -50,9 +50,9 @@ async fn a_condition_receives_the_snapshot_once_and_then_every_change() {
                 seen_so_far.push(format!("{} objects", all.len()));
                 None
             }
-            Seen::Change(Delta::Deleted { old, .. }) => Some(old.head.key().to_string()),
+            Seen::Change(Delta::Deleted { old, .. }) => Some(old.metadata.key().to_string()),
             Seen::Change(change) => {
-                seen_so_far.push(change.newest().head.key().to_string());
+                seen_so_far.push(change.newest().metadata.key().to_string());
                 None
             }
         })
@@ -77,7 +77,7 @@ async fn a_deletion_while_the_snapshot_is_checked_is_delivered() {
                 }
                 None
             }
-            Seen::Change(Delta::Deleted { old, .. }) => Some(old.head.key().to_string()),
+            Seen::Change(Delta::Deleted { old, .. }) => Some(old.metadata.key().to_string()),
             Seen::Change(_) => None,
         })
     });
@@ -170,7 +170,7 @@ async fn a_retry_watcher_ends_with_errors_that_a_retry_cannot_fix() {
         assert_eq!(watched(&Script::new().watch_fails(error), 10).await, [text]);
     }
     let nameless = watchkeeper_core::Object {
-        head: watchkeeper_core::HeadBuilder::default().name("a").finish(),
+        metadata: watchkeeper_core::ObjectMetaBuilder::default().name("a").finish(),
         encoded: watchkeeper_core::Encoded::json(*b"{}"),
     };
     let script = Script::new().then(Watch::new().added(nameless).stalls());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::handler::SubscriptionOptions;
-use watchkeeper_core::{Encoded, HeadBuilder, Object};
+use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 use watchkeeper_wire::{Kind, transcode};
 
@@ -17,7 +17,7 @@ async fn a_dump_shows_objects_sizes_indexes_and_handlers() {
     let maps = Informer::builder(Kind::new("", "v1", "ConfigMap"), script.clone())
         .configure(|reflector| reflector.name("maps"))
         .build();
-    maps.add_index("first", |object: &Object| vec![object.head.key().name()[..1].to_owned()]).unwrap();
+    maps.add_index("first", |object: &Object| vec![object.metadata.key().name()[..1].to_owned()]).unwrap();
     assert!(
         maps.dump().to_string().starts_with("maps: not started: not ready, version (none)\n0 objects, 0 ")
     );
@@ -58,8 +58,8 @@ async fn a_dump_redacts_secrets() {
     let json = br#"{"metadata":{"name":"s","labels":{"app":"web"},"annotations":{"last-applied":"{\"data\":{\"key\":\"aHVudGVyMg==\"}}"}},
         "data":{"key":"aHVudGVyMg=="},"stringData":{"other":"hunter2"},"type":"Opaque"}"#;
     let of = |name: &str, encoded: Encoded| {
-        let head = HeadBuilder::default().name(name).version("1").uid(name).finish();
-        Object { head, encoded }
+        let head = ObjectMetaBuilder::default().name(name).version("1").uid(name).finish();
+        Object { metadata: head, encoded }
     };
     let plain = Encoded::json(*json);
     let proto = Encoded::protobuf(transcode::to_protobuf(&plain, &kind).unwrap());

@@ -80,7 +80,7 @@ async fn default_selectors_apply_to_lists_and_watches() {
     factory.start();
     factory.wait_until_ready(PATIENCE).await.unwrap();
     let names = || -> Vec<String> {
-        maps.store().snapshot().iter().map(|map| map.head.key().name().to_owned()).collect()
+        maps.store().snapshot().iter().map(|map| map.metadata.key().name().to_owned()).collect()
     };
     assert_eq!(names(), ["a"]);
     world.create("c", "db").await;
@@ -340,7 +340,7 @@ async fn readers_subscriptions_and_handlers_outlive_the_factory() {
         (informer.reader::<Value>(Keep::Encoded), informer.subscribe(SubscriptionOptions::default()))
     };
     for name in ["a", "b"] {
-        assert_eq!(subscription.next().await.unwrap().newest().head.key().name(), name);
+        assert_eq!(subscription.next().await.unwrap().newest().metadata.key().name(), name);
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!((reader.store().snapshot().len(), *received.lock(), script.open()), (2, 2, 1));

@@ -27,7 +27,7 @@ fn held(informer: &Informer) -> BTreeMap<String, Value> {
 async fn has(informer: &Informer, version: &ResourceVersion) {
     let mut changes = informer.subscribe(SubscriptionOptions::default());
     while let Some(change) = changes.next().await {
-        if change.newest().head.version() == version {
+        if change.newest().metadata.resource_version() == version {
             return;
         }
     }

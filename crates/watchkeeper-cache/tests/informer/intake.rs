@@ -6,8 +6,8 @@ use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_cache::{Informer, InformerFactory, transform};
 use watchkeeper_client::resource::ApplyOptions;
 use watchkeeper_client::rest::Content;
-use watchkeeper_core::{Encoded, Encoding, HeadBuilder, ListEnd, ListWatch, Object};
-use watchkeeper_wire::{FieldPath, Intake, Kind, Paths};
+use watchkeeper_core::{Encoded, Encoding, ListMeta, ListWatch, Object, ObjectMetaBuilder};
+use watchkeeper_wire::{FieldPath, Kind, Paths, ReadOptions};
 
 use crate::{PATIENCE, World, config_maps, kept};
 
@@ -20,7 +20,7 @@ async fn apply(world: &World, name: &str, extra: &str) {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"app": "web"}},
         "data": {"a": "1", "b": extra}, "immutable": false});
     let options = ApplyOptions { field_manager: "tests".into(), force: false, dry_run: false };
-    world.maps().apply(&map, &options).await.unwrap();
+    world.maps().apply_object(&map, &options).await.unwrap();
 }
 
 /// Waits for the map `last`, and returns the encoding and JSON of all test maps in an informer, with the metadata reduced
@@ -40,7 +40,7 @@ async fn taken_in(world: &World, maps: &Informer, last: &str) -> Vec<(Encoding, 
         let metadata = &value["metadata"];
         value["metadata"] =
             json!([metadata["name"], metadata["labels"], metadata.get("managedFields").is_some()]);
-        assert_eq!(map.head.label("app"), Some("web"));
+        assert_eq!(map.metadata.label("app"), Some("web"));
         (map.encoded.encoding, value)
     })
     .collect()
@@ -50,13 +50,13 @@ async fn taken_in(world: &World, maps: &Informer, last: &str) -> Vec<(Encoding, 
 async fn an_intake_prunes_fields_of_lists_and_events_in_both_encodings() {
     let world = World::start().await;
     let table = [
-        (Intake::default(), (false, json!({"data": {"a": "1", "b": "2"}, "immutable": false}))),
+        (ReadOptions::default(), (false, json!({"data": {"a": "1", "b": "2"}, "immutable": false}))),
         (
-            Intake { cut: Paths::none(), ..Intake::default() },
+            ReadOptions { cut: Paths::none(), ..ReadOptions::default() },
             (true, json!({"data": {"a": "1", "b": "2"}, "immutable": false})),
         ),
-        (Intake::dropping(paths(["data.b", "immutable"])), (false, json!({"data": {"a": "1"}}))),
-        (Intake::keeping(paths(["data.b"])), (false, json!({"data": {"b": "2"}}))),
+        (ReadOptions::dropping(paths(["data.b", "immutable"])), (false, json!({"data": {"a": "1"}}))),
+        (ReadOptions::keeping(paths(["data.b"])), (false, json!({"data": {"b": "2"}}))),
     ];
     let whole = |name: &str, managed: bool, rest: &Value| {
         let mut whole = rest.clone();
@@ -66,12 +66,16 @@ async fn an_intake_prunes_fields_of_lists_and_events_in_both_encodings() {
         whole
     };
     apply(&world, "m0", "2").await;
-    for (round, (intake, (managed, rest))) in table.into_iter().enumerate() {
+    for (round, (read_options, (managed, rest))) in table.into_iter().enumerate() {
         let next = format!("m{}", round + 1);
         let mut informers = Vec::new();
         for content in [Content::json as fn() -> Content, Content::protobuf] {
-            let intake = intake.clone();
-            let sources = world.client.sources().intake(move |_| intake.clone()).content(move |_| content());
+            let read_options = read_options.clone();
+            let sources = world
+                .client
+                .sources()
+                .read_options(move |_| read_options.clone())
+                .content(move |_| content());
             let factory = InformerFactory::new(sources);
             let maps = factory.informer(&config_maps());
             factory.start();
@@ -82,7 +86,7 @@ async fn an_intake_prunes_fields_of_lists_and_events_in_both_encodings() {
         for ((factory, maps), encoding) in informers.into_iter().zip([Encoding::Json, Encoding::Protobuf]) {
             for (index, (found, map)) in taken_in(&world, &maps, &next).await.into_iter().enumerate() {
                 let expected = whole(&format!("m{index}"), managed, &rest);
-                assert_eq!((found, map), (encoding, expected), "{intake:?}");
+                assert_eq!((found, map), (encoding, expected), "{read_options:?}");
             }
             factory.stop().await;
         }
@@ -95,7 +99,7 @@ async fn a_transform_prunes_fields_of_a_source_without_an_intake() {
     let world = World::start().await;
     apply(&world, "listed", "2").await;
     let kind = Kind::new("", "v1", "ConfigMap");
-    let cut = Intake::dropping(paths(["data.b"])).cut;
+    let cut = ReadOptions::dropping(paths(["data.b"])).cut;
     let in_process = world.cluster.server().source("", "v1", "configmaps", None).unwrap();
     let maps = Informer::builder(kind.clone(), in_process)
         .configure(|reflector| reflector.transform(transform::cut(&kind, cut.clone()).unwrap()))
@@ -114,10 +118,11 @@ async fn a_transform_prunes_fields_of_a_source_without_an_intake() {
 fn one_widget() -> impl ListWatch + 'static {
     from_closures(
         |_| async {
-            let head = HeadBuilder::default().name("w").version("7").uid("u").label("app", "web").finish();
+            let head =
+                ObjectMetaBuilder::default().name("w").version("7").uid("u").label("app", "web").finish();
             let body = br#"{"metadata":{"name":"w"},"spec":{"size":3,"colour":"red"}}"#;
-            let end = ListEnd::new(7.into());
-            Ok(Page { items: vec![Object { head, encoded: Encoded::json(*body) }], end })
+            let end = ListMeta::new(7.into());
+            Ok(Page { items: vec![Object { metadata: head, encoded: Encoded::json(*body) }], end })
         },
         |_| async { Ok(stream::pending().boxed()) },
     )

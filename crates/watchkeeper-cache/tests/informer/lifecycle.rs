@@ -36,7 +36,7 @@ async fn a_stopped_informer_stays_readable_and_cannot_be_started() {
     maps.start();
     assert!(maps.is_started() && maps.is_ready());
     let mut late = maps.subscribe(SubscriptionOptions::default());
-    assert_eq!(late.next().await.unwrap().newest().head.key().name(), "a");
+    assert_eq!(late.next().await.unwrap().newest().metadata.key().name(), "a");
     assert_eq!(late.next().await, None);
     assert_eq!((script.requests().len(), script.open()), (2, 0));
 
@@ -105,7 +105,7 @@ async fn one_watch_delivers_the_initial_state_and_changes_with_selectors() {
     let version = last.resource_version().into();
     tokio::time::timeout(PATIENCE, web.store().wait_for(&version)).await.unwrap();
     let now = web.store().snapshot();
-    assert_eq!(now.iter().map(|map| map.head.key().name()).collect::<Vec<_>>(), ["a", "d"]);
+    assert_eq!(now.iter().map(|map| map.metadata.key().name()).collect::<Vec<_>>(), ["a", "d"]);
     assert_eq!(lists.hits(), 0, "nothing was listed");
     factory.stop().await;
     world.cluster.stop().await;

@@ -77,7 +77,7 @@ fn config_maps() -> Collection {
 fn kept(store: &Store) -> BTreeMap<String, Value> {
     let kind = Kind::new("", "v1", "ConfigMap");
     let now = store.snapshot();
-    now.iter().map(|map| (map.head.key().to_string(), decode(&map.encoded, &kind).unwrap())).collect()
+    now.iter().map(|map| (map.metadata.key().to_string(), decode(&map.encoded, &kind).unwrap())).collect()
 }
 
 #[derive(Deserialize, Debug)]
@@ -96,7 +96,7 @@ async fn one_watch_serves_every_reader_and_every_handler() {
     let names = Arc::new(Mutex::new(Vec::new()));
     let mut handler = Handler::start(maps.subscribe(SubscriptionOptions::default()), {
         let names = names.clone();
-        move |change| names.lock().push(change.newest().head.key().name().to_owned())
+        move |change| names.lock().push(change.newest().metadata.key().name().to_owned())
     });
     let again = factory.informer(&config_maps());
     factory.start();
@@ -155,7 +155,7 @@ async fn collections_with_selectors_have_their_own_informers() {
     factory.wait_until_ready(PATIENCE).await.unwrap();
     assert_eq!(kept(everywhere.store()), world.served().await);
     let names = |store: &Store| -> Vec<String> {
-        store.snapshot().iter().map(|map| map.head.key().name().to_owned()).collect()
+        store.snapshot().iter().map(|map| map.metadata.key().name().to_owned()).collect()
     };
     assert_eq!(names(web.store()), ["a", "c"]);
     assert_eq!(names(one.store()), ["b"]);
@@ -272,8 +272,10 @@ async fn the_cache_converges_after_every_kind_of_fault() {
             use watchkeeper_cache::delta::Delta;
             let (mut seen, object) = (seen.lock(), change.newest());
             match change {
-                Delta::Deleted { .. } => seen.remove(object.head.key()),
-                _ => seen.insert(object.head.key().clone(), object.head.version().to_string()),
+                Delta::Deleted { .. } => seen.remove(object.metadata.key()),
+                _ => {
+                    seen.insert(object.metadata.key().clone(), object.metadata.resource_version().to_string())
+                }
             };
         }
     });

@@ -23,7 +23,7 @@ fn measured(script: &Script) -> (Registry, Informer) {
     let kind = Kind::new("", "v1", "ConfigMap");
     let informer = Informer::builder(kind, script.clone())
         .configure(|reflector| {
-            reflector.name("w").seed(1).transform(|object| match object.head.key().name() {
+            reflector.name("w").seed(1).transform(|object| match object.metadata.key().name() {
                 "bad" => Err("it is bad".into()),
                 _ => Ok(()),
             })
@@ -107,7 +107,7 @@ async fn handler_metrics_report_pending_lag_coalesced_dropped_and_panics() {
     let named = |name: &str| SubscriptionOptions { name: name.to_owned(), ..SubscriptionOptions::default() };
     let mut slow = informer.subscribe(named("slow"));
     let mut quick = Handler::start(informer.subscribe(named("quick")).on_panic(|_| ()), |change| {
-        assert_ne!(change.newest().head.key().name(), "b", "of all things");
+        assert_ne!(change.newest().metadata.key().name(), "b", "of all things");
     });
     let mut every = informer.raw_events(Filter::default(), 2);
     informer.start();

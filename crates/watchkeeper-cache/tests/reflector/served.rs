@@ -13,7 +13,7 @@ use watchkeeper_client::rest::{Content, PatchKind};
 use watchkeeper_client::source::RestSource;
 use watchkeeper_client::{Config, RestClient, Transport};
 use watchkeeper_core::{
-    ListPart, ListRequest, ListStream, ListWatch, ResourceVersion, WatchOpening, WatchRequest,
+    ListPart, ListRequest, ListStream, ListWatch, ResourceVersion, WatchFuture, WatchRequest,
 };
 use watchkeeper_testkit::{Fault, Requests, TestCluster, Verb};
 use watchkeeper_wire::Kind;
@@ -77,7 +77,7 @@ impl World {
         let parts: Vec<_> = self.in_process().list(ListRequest::default()).collect().await;
         let entry = |part| match part {
             Ok(ListPart::Item(object)) => {
-                Some((object.head.key().to_string(), object.head.version().clone()))
+                Some((object.metadata.key().to_string(), object.metadata.resource_version().clone()))
             }
             _ => None,
         };
@@ -123,7 +123,7 @@ impl<T: ListWatch> ListWatch for Brittle<T> {
         self.source.list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         let opening = self.source.watch(request);
         let mut gate = self.gate.clone();
         Box::pin(async move {

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use watchkeeper_cache::Reflector;
 use watchkeeper_cache::reflector::ExitReason;
 use watchkeeper_cache::source::{Page, from_closures};
-use watchkeeper_core::{ListEnd, Status, WatchError, WatchEvent};
+use watchkeeper_core::{ListMeta, Status, WatchError, WatchEvent};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 
 use crate::story::{Recorder, story};
@@ -76,7 +76,7 @@ async fn a_watch_is_closed_however_it_ends() {
 
 #[tokio::test]
 async fn a_source_that_is_always_ready_does_not_starve_stop() {
-    let end = || ListEnd::new(1.into());
+    let end = || ListMeta::new(1.into());
     let busy = from_closures(
         move |_| async move { Ok(Page { items: Vec::new(), end: end() }) },
         |_| async {

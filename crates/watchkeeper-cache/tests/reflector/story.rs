@@ -9,7 +9,8 @@ use tokio::time::Instant;
 use watchkeeper_cache::reflector::{ExitReason, Failure, Next, Observer};
 use watchkeeper_cache::{Reflector, Sink};
 use watchkeeper_core::{
-    Bookmark, BoxError, Head, ListAt, Object, ObjectKey, ResourceVersion, Status, WatchFrom, WatchRequest,
+    Bookmark, BoxError, ListAt, Object, ObjectKey, ObjectMeta, ResourceVersion, Status, WatchFrom,
+    WatchRequest,
 };
 use watchkeeper_testkit::script::{Request, Script};
 
@@ -30,7 +31,7 @@ fn shown(objects: &BTreeMap<String, ResourceVersion>) -> String {
 }
 
 fn named(object: &Object) -> String {
-    format!("{}@{}", object.head.key(), object.head.version())
+    format!("{}@{}", object.metadata.key(), object.metadata.resource_version())
 }
 
 impl Recorder {
@@ -49,7 +50,7 @@ impl Sink for Recorder {
     }
 
     fn stage(&mut self, object: Object) {
-        let entry = (object.head.key().to_string(), object.head.version().clone());
+        let entry = (object.metadata.key().to_string(), object.metadata.resource_version().clone());
         self.0.lock().staged.as_mut().expect("a list has begun").extend([entry]);
     }
 
@@ -74,21 +75,21 @@ impl Sink for Recorder {
     fn put(&mut self, object: Object) {
         let mut state = self.0.lock();
         assert!(state.staged.is_none(), "K2");
-        state.copy.insert(object.head.key().to_string(), object.head.version().clone());
+        state.copy.insert(object.metadata.key().to_string(), object.metadata.resource_version().clone());
         state.notes.push(format!("put {}", named(&object)));
     }
 
     fn delete(&mut self, last: Object) {
         let mut state = self.0.lock();
         assert!(state.staged.is_none(), "K2");
-        state.copy.remove(&last.head.key().to_string());
+        state.copy.remove(&last.metadata.key().to_string());
         state.notes.push(format!("delete {}", named(&last)));
     }
 
-    fn delete_unseen(&mut self, last: &Head) {
+    fn delete_unseen(&mut self, last: &ObjectMeta) {
         let mut state = self.0.lock();
         state.copy.remove(&last.key().to_string());
-        state.notes.push(format!("delete unseen {}@{}", last.key(), last.version()));
+        state.notes.push(format!("delete unseen {}@{}", last.key(), last.resource_version()));
     }
 
     fn bookmark(&mut self, bookmark: &Bookmark) {
@@ -143,8 +144,8 @@ impl Observer for RecordingObserver {
         self.0.lock().skipped.push(format!("{}: {reason}", named(object)));
     }
 
-    fn transform_failed(&mut self, _: &str, object: &Head, reason: &BoxError) {
-        self.0.lock().untransformed.push(format!("{}@{}: {reason}", object.key(), object.version()));
+    fn transform_failed(&mut self, _: &str, object: &ObjectMeta, reason: &BoxError) {
+        self.0.lock().untransformed.push(format!("{}@{}: {reason}", object.key(), object.resource_version()));
     }
 
     fn stalled(&mut self, _: &str, asked: Duration, last: Option<Duration>) {

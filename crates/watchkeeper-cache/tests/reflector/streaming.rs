@@ -185,7 +185,7 @@ async fn a_watch_that_expires_after_the_initial_events_is_reported() {
 async fn a_rejected_object_is_not_part_of_the_copy() {
     let script = Script::new().then(initial().stalls());
     let story = story_of(&script, |it| {
-        it.filter(|object| match object.head.key().name() {
+        it.filter(|object| match object.metadata.key().name() {
             "b" => Err("not a".into()),
             _ => Ok(()),
         })

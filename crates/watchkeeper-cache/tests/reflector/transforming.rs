@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{Filter, RawEvent, RawEvents};
 use watchkeeper_cache::{Reflector, Store};
-use watchkeeper_core::{Encoded, HeadBuilder, Object};
+use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder};
 use watchkeeper_testkit::script::{List, Script, Watch, object};
 
 use crate::story::{Recorder, Story, story_of};
@@ -17,8 +17,8 @@ async fn played(script: Script, bad: &'static str) -> (Story, Vec<String>) {
     let story = story_of(&script, |reflector: Reflector<Recorder>| {
         let seen = seen.clone();
         reflector.transform(move |object| {
-            seen.lock().push(format!("{}@{}", object.head.key(), object.head.version()));
-            match object.head.key().name() == bad {
+            seen.lock().push(format!("{}@{}", object.metadata.key(), object.metadata.resource_version()));
+            match object.metadata.key().name() == bad {
                 true => Err("it is bad".into()),
                 false => Ok(()),
             }
@@ -79,7 +79,7 @@ async fn a_store_keeps_the_last_transformed_state_until_the_object_is_deleted() 
     let (store, writer) = Store::new();
     let mut seen = RawEvents::new(&store, Filter::default(), 100);
     let reflector = Reflector::new(script.clone(), writer).transform(|object| {
-        match (object.head.key().name(), object.head.version().as_u64()) {
+        match (object.metadata.key().name(), object.metadata.resource_version().as_u64()) {
             ("b", Some(3..)) => Err("it is bad".into()),
             _ => Ok(()),
         }
@@ -89,9 +89,11 @@ async fn a_store_keeps_the_last_transformed_state_until_the_object_is_deleted() 
     while let Some(RawEvent::Event(delta)) = seen.next().await {
         writes.push(match &delta {
             Delta::Deleted { old, last } => {
-                format!("-{}@{} {}", old.head.key(), old.head.version(), last.is_some())
+                format!("-{}@{} {}", old.metadata.key(), old.metadata.resource_version(), last.is_some())
             }
-            other => format!("{}@{}", other.newest().head.key(), other.newest().head.version()),
+            other => {
+                format!("{}@{}", other.newest().metadata.key(), other.newest().metadata.resource_version())
+            }
         });
     }
     assert_eq!(writes, ["a@1", "b@2", "a@4", "a@6", "-b@2 false"]);
@@ -105,10 +107,10 @@ async fn a_transform_that_panics_or_changes_the_identity_fails() {
         .then(List::at(3).items([object("a", 1), object("b", 2), object("c", 3)]))
         .then(Watch::new().stalls());
     let story = story_of(&script, |reflector| {
-        reflector.transform(|object: &mut Object| match object.head.key().name() {
+        reflector.transform(|object: &mut Object| match object.metadata.key().name() {
             "a" => panic!("of all things"),
             "b" => {
-                object.head = HeadBuilder::default().name("other").version("2").uid("b").finish();
+                object.metadata = ObjectMetaBuilder::default().name("other").version("2").uid("b").finish();
                 Ok(())
             }
             _ => {
@@ -141,7 +143,7 @@ async fn a_transform_that_strips_the_metadata_of_the_body_does_not_hide_the_vers
     let mut versions = Vec::new();
     while let Some(RawEvent::Event(delta)) = seen.next().await {
         assert_eq!(&*delta.newest().encoded.body, b"{}");
-        versions.push(delta.newest().head.version().to_string());
+        versions.push(delta.newest().metadata.resource_version().to_string());
     }
     assert_eq!(versions, ["1", "3", "4"]);
 }

@@ -168,7 +168,7 @@ async fn an_event_that_fails_to_transform_does_not_advance_the_union() {
     let b = Script::new().without_initial_events().then(List::at(10)).then(Watch::new().stalls());
     let maps = Informer::builder(Kind::new("", "v1", "ConfigMap"), union(&a, &b))
         .configure(|reflector| {
-            reflector.transform(|object| match object.head.version().as_u64() {
+            reflector.transform(|object| match object.metadata.resource_version().as_u64() {
                 Some(30..) => Err("it is bad".into()),
                 _ => Ok(()),
             })

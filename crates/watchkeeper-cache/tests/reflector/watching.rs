@@ -85,7 +85,7 @@ async fn a_rejected_object_is_skipped_with_its_version() {
         .then(Watch::new().modified(object("a", 12)).added(object("odd-2", 13)).deleted(object("odd-3", 14)))
         .then(Watch::new().added(object("odd-4", 15))); // delivers only a rejected object
     let even = |reflector: Reflector<Recorder>| {
-        reflector.filter(|object| match object.head.key().name().starts_with("odd") {
+        reflector.filter(|object| match object.metadata.key().name().starts_with("odd") {
             true => Err("odd".into()),
             false => Ok(()),
         })

@@ -7,7 +7,7 @@
 use watchkeeper_cache::handler::{Filter, Handler, RawEvents, Subscription, SubscriptionOptions};
 use watchkeeper_cache::store::Writer;
 use watchkeeper_cache::{Sink as _, Store};
-use watchkeeper_core::{Encoded, HeadBuilder, Object};
+use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder};
 
 const OBJECTS: u64 = 1_000;
 const CHANGES: u64 = 1_000_000;
@@ -19,11 +19,11 @@ const SLACK: u64 = 16 << 20;
 
 /// Writes these versions, cycling through the objects.
 fn write(writer: &mut Writer, versions: std::ops::Range<u64>) {
-    let mut head = HeadBuilder::default();
+    let mut head = ObjectMetaBuilder::default();
     for version in versions {
         head.clear();
         head.namespace("x").name(&(version % OBJECTS).to_string()).uid("u").version(&version.to_string());
-        writer.put(Object { head: head.finish(), encoded: Encoded::json([b' '; BODY]) });
+        writer.put(Object { metadata: head.finish(), encoded: Encoded::json([b' '; BODY]) });
     }
 }
 

@@ -109,5 +109,5 @@ async fn apply(
         api = api.namespace(namespace);
     }
     let options = ApplyOptions { field_manager: MANAGER.to_owned(), force: true, dry_run: false };
-    api.apply(object, &options).await.map(drop)
+    api.apply_object(object, &options).await.map(drop)
 }

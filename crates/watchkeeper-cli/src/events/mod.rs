@@ -11,8 +11,8 @@ use clap::Args;
 use serde_json::{Value, json};
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::source::RestSource;
-use watchkeeper_core::{EventKind, FieldSelector, GroupVersion, Object, Paging};
-use watchkeeper_wire::{Intake, Kind, Paths, decode};
+use watchkeeper_core::{FieldSelector, GroupVersion, Object, Paging, WatchEventType};
+use watchkeeper_wire::{Kind, Paths, ReadOptions, decode};
 
 use crate::connect::{Connection, Flags};
 use crate::failure::Failure;
@@ -69,7 +69,7 @@ async fn events(arguments: &Arguments, flags: &Flags) -> Result<(), Failure> {
     let namespace = if arguments.all_namespaces { "" } else { &connection.namespace };
     if arguments.watch {
         let rest = connection.rest(&GroupVersion::new("", "v1"));
-        let source = RestSource::new(rest, "events", kind()).fields(fields).intake(whole());
+        let source = RestSource::new(rest, "events", kind()).fields(fields).read_options(whole());
         let source = if namespace.is_empty() { source } else { source.namespace(namespace) };
         return follow(Box::new(source), "events", printer, None).await;
     }
@@ -143,8 +143,8 @@ fn kind() -> Kind {
 }
 
 /// Keeps all fields: the printer omits those that were not requested.
-fn whole() -> Intake {
-    Intake { cut: Paths::none(), ..Intake::default() }
+fn whole() -> ReadOptions {
+    ReadOptions { cut: Paths::none(), ..ReadOptions::default() }
 }
 
 /// Prints the events of the requested types.
@@ -217,8 +217,8 @@ impl WriteEvent for EventsPrinter {
     }
 
     /// Ignores deletions: the expiry of an event is not an event.
-    fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
-        if kind == EventKind::Deleted {
+    fn write(&mut self, kind: WatchEventType, object: &Object) -> io::Result<()> {
+        if kind == WatchEventType::Deleted {
             return Ok(());
         }
         let event: Value = decode(&object.encoded, &self::kind()).map_err(io::Error::other)?;

@@ -11,11 +11,11 @@ use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::rest::{Content, NoWarnings};
 use watchkeeper_client::source::RestSource;
 use watchkeeper_core::{
-    GroupVersionResource, HeadBuilder, ListAt, ListError, ListPart, ListRequest, ListWatch as _, Object,
-    Paging,
+    GroupVersionResource, ListAt, ListError, ListPart, ListRequest, ListWatch as _, Object,
+    ObjectMetaBuilder, Paging,
 };
 use watchkeeper_web::tree::Member;
-use watchkeeper_wire::{Intake, Kind, decode, json};
+use watchkeeper_wire::{Kind, ReadOptions, decode, json};
 
 use super::member;
 use crate::connect::Connection;
@@ -65,7 +65,7 @@ pub(super) async fn read(
         connection.rest(&mapping.resource.group_version()).get().resource(&mapping.resource.resource);
     let request = if namespace.is_empty() { request } else { request.namespace(namespace) };
     let body = request.name(name).raw().await?;
-    let object = json::read_object(&body, &Intake::default(), &mut HeadBuilder::default());
+    let object = json::read_object(&body, &ReadOptions::default(), &mut ObjectMetaBuilder::default());
     let object = object.map_err(|error| Failure::of(&error))?;
     Ok(member(&Arc::new(mapping.clone()), object))
 }
@@ -127,7 +127,7 @@ pub(super) async fn all(connection: &Connection, namespace: &str) -> Result<Vec<
 pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> HashMap<String, Value> {
     let mut groups: BTreeMap<(&GroupVersionResource, &str), Vec<&Member>> = BTreeMap::new();
     for member in members.iter().filter(|member| !is_silent(&member.mapping.resource)) {
-        let namespace = member.object.head.key().namespace().unwrap_or_default();
+        let namespace = member.object.metadata.key().namespace().unwrap_or_default();
         groups.entry((&member.mapping.resource, namespace)).or_default().push(member);
     }
     let mut wanted = Vec::new();
@@ -139,7 +139,7 @@ pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> Hash
     }
     let read = stream::iter(wanted).map(|(member, listed)| async move {
         let mapping = &member.mapping;
-        let key = member.object.head.key();
+        let key = member.object.metadata.key();
         let objects = match listed {
             Some(namespace) => list(connection, mapping, namespace, false).await.unwrap_or_default(),
             None => {
@@ -149,7 +149,7 @@ pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> Hash
         };
         let kind = Kind::new(&mapping.kind.group, &mapping.kind.version, &mapping.kind.kind);
         let body =
-            |object: Object| Some((object.head.uid().to_owned(), decode(&object.encoded, &kind).ok()?));
+            |object: Object| Some((object.metadata.uid().to_owned(), decode(&object.encoded, &kind).ok()?));
         objects.into_iter().filter_map(body).collect::<Vec<(String, Value)>>()
     });
     read.buffered(AT_ONCE).map(stream::iter).flatten().collect().await

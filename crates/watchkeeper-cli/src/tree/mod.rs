@@ -67,9 +67,9 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> Result<(), Fail
     if arguments.up {
         root = topmost_owner(&connection, root).await?;
     }
-    let namespace = root.object.head.key().namespace().unwrap_or_default().to_owned();
+    let namespace = root.object.metadata.key().namespace().unwrap_or_default().to_owned();
     let members = gather::all(&connection, &namespace).await?;
-    let uid = root.object.head.uid().to_owned();
+    let uid = root.object.metadata.uid().to_owned();
     let graph = OwnerGraph::new(std::iter::once(root).chain(members));
     let index =
         graph.find(&uid).ok_or_else(|| Failure::error("the object has no uid and cannot own objects"))?;
@@ -92,13 +92,13 @@ async fn print_namespace(connection: &Connection, format: Option<Format>) -> Res
 /// Follows owner references up to the topmost existing owner.
 async fn topmost_owner(connection: &Connection, from: Member) -> Result<Member, Failure> {
     let mut at = from;
-    let mut passed = vec![at.object.head.uid().to_owned()];
+    let mut passed = vec![at.object.metadata.uid().to_owned()];
     while passed.len() < MAX_DEPTH {
         let Some(owner) = owner_of(connection, &at.object).await? else { break };
-        if passed.iter().any(|uid| uid == owner.object.head.uid()) {
+        if passed.iter().any(|uid| uid == owner.object.metadata.uid()) {
             break; // a cycle of owner references
         }
-        passed.push(owner.object.head.uid().to_owned());
+        passed.push(owner.object.metadata.uid().to_owned());
         at = owner;
     }
     Ok(at)
@@ -106,14 +106,14 @@ async fn topmost_owner(connection: &Connection, from: Member) -> Result<Member, 
 
 /// Returns the controller of an object, or else its first existing owner.
 async fn owner_of(connection: &Connection, object: &Object) -> Result<Option<Member>, Failure> {
-    let head = &object.head;
-    for owner in head.controller().into_iter().chain(head.owners()) {
+    let head = &object.metadata;
+    for owner in head.controller().into_iter().chain(head.owner_references()) {
         let Ok(version) = owner.api_version.parse::<GroupVersion>() else { continue };
         let kind = GroupKind { group: version.group, kind: owner.kind.to_owned() };
         let Ok(mapping) = connection.mapper.kind(&kind, &[&version.version]).await else { continue };
         let namespace = if mapping.namespaced { head.key().namespace().unwrap_or_default() } else { "" };
         match gather::read(connection, &mapping, namespace, owner.name).await {
-            Ok(found) if found.object.head.uid() == owner.uid => return Ok(Some(found)),
+            Ok(found) if found.object.metadata.uid() == owner.uid => return Ok(Some(found)),
             Ok(_) => {}
             Err(failure) if failure.is_not_found() => {}
             Err(failure) => return Err(failure),
@@ -129,7 +129,7 @@ async fn build_trees(connection: &Connection, graph: &OwnerGraph, roots: Vec<Nod
     let bodies: HashMap<String, Value> = gather::bodies(connection, &members).await;
     let mut condition = |member: &Member| {
         let kind = &member.mapping.kind;
-        let body = bodies.get(member.object.head.uid());
+        let body = bodies.get(member.object.metadata.uid());
         body.map_or(Condition::UNKNOWN, |body| assess(&kind.group, &kind.kind, body))
     };
     roots.into_iter().map(|root| graph.tree(root, &mut condition)).collect()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::task::block_in_place;
 use watchkeeper_cache::Sink;
-use watchkeeper_core::{Bookmark, EventKind, Head, Object, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Bookmark, Object, ObjectKey, ObjectMeta, ResourceVersion, WatchEventType};
 
 use crate::stdout::WriteError;
 
@@ -17,7 +17,7 @@ pub(crate) trait WriteEvent: Send {
     fn needs_bodies(&self) -> bool;
 
     /// Writes one event, possibly to a buffer.
-    fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()>;
+    fn write(&mut self, kind: WatchEventType, object: &Object) -> io::Result<()>;
 
     /// Flushes the buffer.
     fn flush(&mut self) -> io::Result<()>;
@@ -49,7 +49,7 @@ impl<T: WriteEvent> ChangePrinter<T> {
         }
     }
 
-    fn print(&mut self, kind: EventKind, object: &Object) {
+    fn print(&mut self, kind: WatchEventType, object: &Object) {
         if self.failed.is_none() {
             let written = self.writer.write(kind, object);
             self.check(written);
@@ -72,19 +72,19 @@ impl<T: WriteEvent> ChangePrinter<T> {
 
     /// Prints the difference to the known state of an object, and records the new state.
     fn update(&mut self, mut object: Object) {
-        match self.known.remove(object.head.key()) {
-            None => self.print(EventKind::Added, &object),
-            Some(known) if known.head.uid() != object.head.uid() => {
-                self.print(EventKind::Deleted, &known);
-                self.print(EventKind::Added, &object);
+        match self.known.remove(object.metadata.key()) {
+            None => self.print(WatchEventType::Added, &object),
+            Some(known) if known.metadata.uid() != object.metadata.uid() => {
+                self.print(WatchEventType::Deleted, &known);
+                self.print(WatchEventType::Added, &object);
             }
-            Some(known) if known.head.version() == object.head.version() => {}
-            Some(_) => self.print(EventKind::Modified, &object),
+            Some(known) if known.metadata.resource_version() == object.metadata.resource_version() => {}
+            Some(_) => self.print(WatchEventType::Modified, &object),
         }
         if !self.writer.needs_bodies() {
             object.encoded.body = Box::default();
         }
-        self.known.insert(object.head.key().clone(), object);
+        self.known.insert(object.metadata.key().clone(), object);
     }
 
     /// Prints the differences between the staged list and the known objects, and records the list.
@@ -95,7 +95,7 @@ impl<T: WriteEvent> ChangePrinter<T> {
             if staged.contains_key(&key) {
                 self.known.insert(key, last);
             } else {
-                self.print(EventKind::Deleted, &last);
+                self.print(WatchEventType::Deleted, &last);
             }
         }
         for object in staged.into_values().flatten() {
@@ -112,7 +112,7 @@ impl<T: WriteEvent> Sink for ChangePrinter<T> {
     }
 
     fn stage(&mut self, object: Object) {
-        self.staged.insert(object.head.key().clone(), Some(object));
+        self.staged.insert(object.metadata.key().clone(), Some(object));
     }
 
     fn stage_as_it_was(&mut self, key: &ObjectKey) {
@@ -135,15 +135,15 @@ impl<T: WriteEvent> Sink for ChangePrinter<T> {
     }
 
     fn delete(&mut self, last: Object) {
-        if self.known.remove(last.head.key()).is_some() {
+        if self.known.remove(last.metadata.key()).is_some() {
             block_in_place(|| {
-                self.print(EventKind::Deleted, &last);
+                self.print(WatchEventType::Deleted, &last);
                 self.flush();
             });
         }
     }
 
-    fn delete_unseen(&mut self, last: &Head) {
+    fn delete_unseen(&mut self, last: &ObjectMeta) {
         if let Some(last) = self.known.get(last.key()).cloned() {
             self.delete(last);
         }
@@ -155,7 +155,7 @@ impl<T: WriteEvent> Sink for ChangePrinter<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use watchkeeper_core::{Encoded, HeadBuilder};
+    use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 
     /// Records events; optionally fails after a number of them.
     #[derive(Default)]
@@ -169,11 +169,15 @@ mod tests {
             true
         }
 
-        fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
+        fn write(&mut self, kind: WatchEventType, object: &Object) -> io::Result<()> {
             if self.broken_after == Some(self.lines.len()) {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
-            self.lines.push(format!("{kind} {}@{}", object.head.key(), object.head.version()));
+            self.lines.push(format!(
+                "{kind} {}@{}",
+                object.metadata.key(),
+                object.metadata.resource_version()
+            ));
             Ok(())
         }
 
@@ -185,8 +189,8 @@ mod tests {
     /// Creates an object called `name`, or `name#uid`.
     fn object(name: &str, version: u64) -> Object {
         let (name, uid) = name.split_once('#').unwrap_or((name, "u"));
-        let head = HeadBuilder::default().name(name).version(&version.to_string()).uid(uid).finish();
-        Object { head, encoded: Encoded::json(*b"{}") }
+        let head = ObjectMetaBuilder::default().name(name).version(&version.to_string()).uid(uid).finish();
+        Object { metadata: head, encoded: Encoded::json(*b"{}") }
     }
 
     fn list(changes: &mut ChangePrinter<Memory>, version: u64, objects: &[(&str, u64)]) {
@@ -231,8 +235,8 @@ mod tests {
         changes.stage(object("b", 2));
         changes.begin();
         changes.stage(object("c", 3));
-        changes.unstage(object("c", 3).head.key());
-        changes.stage_as_it_was(object("a", 1).head.key());
+        changes.unstage(object("c", 3).metadata.key());
+        changes.stage_as_it_was(object("a", 1).metadata.key());
         changes.commit(20.into());
         assert_eq!(changes.writer.lines, ["ADDED a@1"]);
     }

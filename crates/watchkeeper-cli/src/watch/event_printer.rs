@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Stdout, Write};
 
 use serde_json::{Map, Value};
 use watchkeeper_client::discovery::Mapping;
-use watchkeeper_core::{EventKind, GroupVersionKind, Object};
+use watchkeeper_core::{GroupVersionKind, Object, WatchEventType};
 use watchkeeper_wire::{Kind, decode};
 
 use super::change_printer::WriteEvent;
@@ -90,8 +90,8 @@ impl WriteEvent for EventPrinter {
         !matches!(self.layout, Layout::Line)
     }
 
-    fn write(&mut self, kind: EventKind, object: &Object) -> io::Result<()> {
-        let key = object.head.key();
+    fn write(&mut self, kind: WatchEventType, object: &Object) -> io::Result<()> {
+        let key = object.metadata.key();
         let value = match self.layout {
             Layout::Objects { .. } => self.decode_object(object)?,
             _ => Value::Null,

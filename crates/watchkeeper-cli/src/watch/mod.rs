@@ -28,7 +28,7 @@ use watchkeeper_cache::reflector::{self, Phase};
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::source::RestSource;
 use watchkeeper_core::{FieldSelector, LabelSelector, ListWatch};
-use watchkeeper_wire::{Intake, Kind, Paths};
+use watchkeeper_wire::{Kind, Paths, ReadOptions};
 
 use crate::connect::{Connection, Flags};
 use crate::failure::Failure;
@@ -164,7 +164,7 @@ fn source(
     let source = if namespace.is_empty() { source } else { source.namespace(&namespace) };
     let source = if printer.needs_bodies() { source } else { source.metadata_only() };
     Ok(Box::new(if managed_fields {
-        source.intake(Intake { cut: Paths::none(), ..Intake::default() })
+        source.read_options(ReadOptions { cut: Paths::none(), ..ReadOptions::default() })
     } else {
         source
     }))

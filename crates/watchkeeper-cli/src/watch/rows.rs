@@ -12,8 +12,8 @@ use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_client::rest::{Request, RequestError};
 use watchkeeper_client::transport::Body;
 use watchkeeper_core::{
-    Bookmark, BoxError, Encoded, Encoding, EventKind, HeadBuilder, ListEnd, ListError, ListRequest,
-    ListWatch, Object, Status, WatchError, WatchEvent, WatchStream,
+    Bookmark, BoxError, Encoded, Encoding, ListError, ListMeta, ListRequest, ListWatch, Object,
+    ObjectMetaBuilder, Status, WatchError, WatchEvent, WatchEventType, WatchStream,
 };
 use watchkeeper_wire::{Annotations, Limits, WatchFrames, json};
 
@@ -39,11 +39,11 @@ async fn page(request: Request, columns: Columns) -> Result<Page, ListError> {
     let items = objects(&answer, &columns).map_err(ListError::Malformed)?;
     let metadata = &answer["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default();
-    let end = ListEnd {
-        version: text("resourceVersion").into(),
+    let end = ListMeta {
+        resource_version: text("resourceVersion").into(),
         continue_token: Some(text("continue").to_owned()).filter(|token| !token.is_empty()),
-        remaining: metadata["remainingItemCount"].as_u64(),
-        ..ListEnd::default()
+        remaining_item_count: metadata["remainingItemCount"].as_u64(),
+        ..ListMeta::default()
     };
     Ok(Page { items, end })
 }
@@ -70,12 +70,12 @@ async fn next(
             let malformed = |error: BoxError| WatchError::Malformed(error);
             let value: Value =
                 serde_json::from_slice(frame.object).map_err(|error| malformed(error.into()))?;
-            if frame.kind == EventKind::Error {
+            if frame.kind == WatchEventType::Error {
                 let status: Status =
                     serde_json::from_value(value).map_err(|error| malformed(error.into()))?;
                 return Err(status.into());
             }
-            if frame.kind == EventKind::Bookmark {
+            if frame.kind == WatchEventType::Bookmark {
                 let of = [&value["metadata"], &value["rows"][0]["object"]["metadata"]];
                 let version = of.iter().find_map(|metadata| metadata["resourceVersion"].as_str());
                 let version = version.filter(|version| !version.is_empty()).unwrap_or_default().into();
@@ -84,8 +84,8 @@ async fn next(
             let object = objects(&value, columns).map_err(malformed)?.pop();
             let object = object.ok_or_else(|| malformed("table has no rows".into()))?;
             return Ok(Some(match frame.kind {
-                EventKind::Added => WatchEvent::Added(object),
-                EventKind::Deleted => WatchEvent::Deleted(object),
+                WatchEventType::Added => WatchEvent::Added(object),
+                WatchEventType::Deleted => WatchEvent::Deleted(object),
                 _ => WatchEvent::Modified(object),
             }));
         }
@@ -116,15 +116,15 @@ fn objects(answer: &Value, columns: &Columns) -> Result<Vec<Object>, BoxError> {
 }
 
 fn object(of: &Value, body: &Value) -> Result<Object, BoxError> {
-    let mut head = HeadBuilder::default();
-    let head = json::read_head(of.to_string().as_bytes(), Annotations::Skip, &mut head)?;
-    Ok(Object { head, encoded: Encoded::json(body.to_string().into_bytes()) })
+    let mut head = ObjectMetaBuilder::default();
+    let head = json::read_object_meta(of.to_string().as_bytes(), Annotations::Skip, &mut head)?;
+    Ok(Object { metadata: head, encoded: Encoded::json(body.to_string().into_bytes()) })
 }
 
 /// Prints an object made by [`source`].
 pub(super) fn print(
     object: &Object,
-    event: EventKind,
+    event: WatchEventType,
     columns: &Columns,
     printer: &mut RowPrinter,
     out: &mut TabWriter,

@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio::sync::oneshot;
 use watchkeeper_cache::reflector::{self, Next, Observer, Relist};
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_core::{ListRequest, ListStream, ListWatch, Status, WatchError, WatchOpening, WatchRequest};
+use watchkeeper_core::{ListRequest, ListStream, ListWatch, Status, WatchError, WatchFuture, WatchRequest};
 
 use crate::failure::Failure;
 
@@ -117,7 +117,7 @@ impl<S: ListWatch> ListWatch for ReportInterruptions<S> {
         self.source.list(request)
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         let (opening, what) = (self.source.watch(request), self.what.clone());
         Box::pin(async move {
             let report = move |error: &WatchError| {

@@ -18,9 +18,9 @@ mod stream;
 use std::future::Future;
 use std::num::NonZeroU32;
 
-use watchkeeper_core::{ListAt, ListRequest, Paging, Status};
+use watchkeeper_core::{ListAt, ListMeta, ListRequest, Paging, Status};
 
-use crate::resource::{List, ListMeta};
+use crate::resource::List;
 use crate::rest::RequestError;
 
 pub use stream::{Items, Pages};

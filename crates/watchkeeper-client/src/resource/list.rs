@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
-use watchkeeper_core::{Encoding, GroupVersion, ResourceVersion};
+use watchkeeper_core::{Encoding, GroupVersion, ListMeta};
 use watchkeeper_wire::protobuf::peek_type;
 use watchkeeper_wire::{Kind, Limits, ListSplitter, decode_bytes, json};
 
-use crate::rest::{MediaType, Receive, RequestError, Response};
+use crate::rest::{Receive, RequestError, Response};
 use crate::transport::BodyBuffer;
 
 /// A list of objects, or a page of one.
@@ -27,17 +27,6 @@ pub struct List<T> {
     pub metadata: ListMeta,
     /// The objects.
     pub items: Vec<T>,
-}
-
-/// The metadata of a list.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ListMeta {
-    /// The resource version of the list.
-    pub resource_version: ResourceVersion,
-    /// The token for the next page, if there is one.
-    pub continue_token: Option<String>,
-    /// Number of objects on the following pages, if the server reports it.
-    pub remaining_item_count: Option<u64>,
 }
 
 impl<T> IntoIterator for List<T> {
@@ -70,10 +59,7 @@ impl<T: DeserializeOwned> List<T> {
     fn decode(response: &Response) -> Result<Self, String> {
         let (api_version, kind) =
             response.object_type().ok_or("not a list: apiVersion or kind is missing")?;
-        let encoding = match response.media_type() {
-            Some(MediaType::Protobuf) => Encoding::Protobuf,
-            _ => Encoding::Json,
-        };
+        let encoding = response.encoding().unwrap_or(Encoding::Json);
         let mut items = Items::new(encoding, item_kind(&api_version, &kind)?);
         items.push(response.body.clone())?;
         items.finish()
@@ -135,15 +121,8 @@ impl<T: DeserializeOwned> Items<T> {
     }
 
     fn finish(self) -> Result<List<T>, String> {
-        let end = self.split.finish().map_err(|error| error.to_string())?;
-        Ok(List {
-            metadata: ListMeta {
-                resource_version: end.version,
-                continue_token: end.continue_token,
-                remaining_item_count: end.remaining,
-            },
-            items: self.items,
-        })
+        let metadata = self.split.finish().map_err(|error| error.to_string())?;
+        Ok(List { metadata, items: self.items })
     }
 }
 
@@ -170,7 +149,7 @@ impl<T: DeserializeOwned> Receive for ListReceiver<T> {
             Self::Buffering(buffer) => buffer,
         };
         buffer.push(chunk);
-        if response.media_type() != Some(MediaType::Protobuf) {
+        if response.encoding() != Some(Encoding::Protobuf) {
             return Ok(());
         }
         let Some((api_version, kind)) = peek_type(buffer.as_slice()) else { return Ok(()) };
@@ -202,8 +181,8 @@ mod tests {
     use watchkeeper_wire::protobuf::wrap;
     use watchkeeper_wire::transcode::to_protobuf;
 
-    fn response(media_type: MediaType) -> Response {
-        let value = HeaderValue::from_static(media_type.as_str());
+    fn response(encoding: Encoding) -> Response {
+        let value = HeaderValue::from_static(encoding.media_type());
         let headers = HeaderMap::from_iter([(CONTENT_TYPE, value)]);
         Response::new(StatusCode::OK, headers, Bytes::new(), "GET /api/v1/pods".to_owned())
     }
@@ -217,8 +196,8 @@ mod tests {
     }
 
     /// Receives a body in chunks of this length.
-    fn receive(media_type: MediaType, body: &[u8], length: usize) -> Result<List<Value>, RequestError> {
-        let (response, mut receiver) = (response(media_type), ListReceiver::default());
+    fn receive(encoding: Encoding, body: &[u8], length: usize) -> Result<List<Value>, RequestError> {
+        let (response, mut receiver) = (response(encoding), ListReceiver::default());
         for chunk in body.chunks(length) {
             let pushed = receiver.push(&response, Bytes::copy_from_slice(chunk));
             pushed.map_err(|why| response.undecodable(why))?;
@@ -234,10 +213,9 @@ mod tests {
             "metadata": {"resourceVersion": "7", "continue": "more", "remainingItemCount": 3},
             "items": [pod("a"), pod("b"), pod("c")],
         });
-        let bodies =
-            [(MediaType::Json, list.to_string().into_bytes()), (MediaType::Protobuf, protobuf(&list))];
-        for (media_type, body) in bodies {
-            let whole = receive(media_type, &body, body.len()).unwrap();
+        let bodies = [(Encoding::Json, list.to_string().into_bytes()), (Encoding::Protobuf, protobuf(&list))];
+        for (encoding, body) in bodies {
+            let whole = receive(encoding, &body, body.len()).unwrap();
             let metadata = &whole.metadata;
             assert_eq!((&metadata.resource_version, metadata.remaining_item_count), (&7.into(), Some(3)));
             let names: Vec<&Value> = (&whole).into_iter().map(|pod| &pod["metadata"]["name"]).collect();
@@ -247,11 +225,11 @@ mod tests {
                 (&json!("Pod"), &json!("b"))
             );
             for length in 1..body.len() {
-                assert_eq!(receive(media_type, &body, length).unwrap(), whole, "{media_type:?} by {length}");
+                assert_eq!(receive(encoding, &body, length).unwrap(), whole, "{encoding:?} by {length}");
             }
             // The last four bytes of the envelope are two empty strings, which are optional.
             for length in 1..body.len() - 4 {
-                assert!(receive(media_type, &body[..length], 16).is_err(), "{media_type:?} up to {length}");
+                assert!(receive(encoding, &body[..length], 16).is_err(), "{encoding:?} up to {length}");
             }
         }
     }
@@ -261,11 +239,11 @@ mod tests {
         let status =
             json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no", "code": 500});
         for length in [1, 7, 1_000] {
-            let error = receive(MediaType::Protobuf, &protobuf(&status), length).unwrap_err();
+            let error = receive(Encoding::Protobuf, &protobuf(&status), length).unwrap_err();
             assert_eq!(error.status().unwrap().message, "no");
         }
         let pod = json!({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}});
-        let error = receive(MediaType::Protobuf, &protobuf(&pod), 5).unwrap_err();
+        let error = receive(Encoding::Protobuf, &protobuf(&pod), 5).unwrap_err();
         assert!(error.to_string().ends_with("not a list: kind is Pod"), "{error}");
     }
 }

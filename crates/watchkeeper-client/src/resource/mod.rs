@@ -22,14 +22,15 @@ use http::Method;
 use watchkeeper_core::GroupVersionResource;
 use watchkeeper_wire::{Kind, Limits};
 
-use crate::rest::{Content, Request, RestClient, Shape, WarningHandler};
+use crate::rest::{Content, RateLimiter, Request, RestClient, Shape, WarningHandler};
 use crate::source::RestSource;
 
 pub use deleted::Deleted;
-pub use list::{List, ListMeta};
+pub use list::List;
 pub use options::{ApplyOptions, DeleteOptions, ListOptions, Propagation, WriteOptions};
 pub use verbs::DeletedCollection;
 pub use watch::EventStream;
+pub use watchkeeper_core::ListMeta;
 
 /// Maximum size of a response with a single object, in bytes; as for an item of a list or watch. A request
 /// of [`ResourceClient::rest`] can set its own [limit](Request::max_response_bytes).
@@ -82,6 +83,13 @@ impl<T> ResourceClient<T> {
     #[must_use]
     pub fn warnings(mut self, warnings: Arc<dyn WarningHandler>) -> Self {
         self.client = self.client.warnings(warnings);
+        self
+    }
+
+    /// Sets the rate limiter of all requests: see [`RestClient::rate_limiter`].
+    #[must_use]
+    pub fn rate_limiter(mut self, limiter: Arc<RateLimiter>) -> Self {
+        self.client = self.client.rate_limiter(limiter);
         self
     }
 

@@ -70,7 +70,7 @@ impl<T> ResourceClient<T> {
     /// Applies a subresource of an object (server-side apply).
     ///
     /// # Errors
-    /// As [`apply`](Self::apply).
+    /// As [`apply_object`](Self::apply_object).
     pub async fn apply_subresource<S: DeserializeOwned>(
         &self,
         subresource: &str,
@@ -117,8 +117,8 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
     /// Applies the status of an object (server-side apply).
     ///
     /// # Errors
-    /// As [`apply`](Self::apply).
-    pub async fn apply_status(
+    /// As [`apply_object`](Self::apply_object).
+    pub async fn apply_object_status(
         &self,
         object: &impl Serialize,
         options: &ApplyOptions,

@@ -78,7 +78,11 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
     /// # Errors
     /// As [`get`](Self::get). A field owned by another manager with another value is a conflict, unless
     /// [`force`](ApplyOptions::force) is set.
-    pub async fn apply(&self, object: &impl Serialize, options: &ApplyOptions) -> Result<T, RequestError> {
+    pub async fn apply_object(
+        &self,
+        object: &impl Serialize,
+        options: &ApplyOptions,
+    ) -> Result<T, RequestError> {
         let encoded = self.encode(object)?;
         send_apply(self.object_request(Method::PATCH, &encoded.name), encoded.json, options).await
     }

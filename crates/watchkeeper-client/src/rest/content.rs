@@ -4,37 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::HeaderValue;
-use watchkeeper_core::{Encoded, GroupVersion};
+use watchkeeper_core::{Encoded, Encoding, GroupVersion};
 use watchkeeper_wire::json::read_type;
 use watchkeeper_wire::protobuf::wrap;
 use watchkeeper_wire::{Kind, transcode};
 
-/// A media type of objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MediaType {
-    /// `application/json`.
-    Json,
-    /// `application/vnd.kubernetes.protobuf`, for built-in kinds only.
-    Protobuf,
-}
-
-impl MediaType {
-    /// Returns the media type as in headers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Protobuf => "application/vnd.kubernetes.protobuf",
-        }
-    }
-
-    /// Parses a `Content-Type`, ignoring parameters; JSON if there is none.
-    pub(crate) fn of(header: Option<&HeaderValue>) -> Option<Self> {
-        let Some(header) = header else { return Some(Self::Json) };
-        match header.to_str().ok()?.split(';').next()?.trim() {
-            "application/json" => Some(Self::Json),
-            "application/vnd.kubernetes.protobuf" => Some(Self::Protobuf),
-            _ => None,
-        }
+/// Returns the encoding of a `Content-Type` header; JSON if there is none.
+pub(crate) fn encoding_of(header: Option<&HeaderValue>) -> Option<Encoding> {
+    match header {
+        Some(header) => Encoding::from_content_type(header.to_str().ok()?),
+        None => Some(Encoding::Json),
     }
 }
 
@@ -55,19 +34,19 @@ pub enum Shape {
 /// Falls back to JSON for good when the server does not support the preferred encoding (406, 415).
 #[derive(Debug)]
 pub struct Content {
-    preferred: MediaType,
+    preferred: Encoding,
     fell_back: AtomicBool,
 }
 
 impl Content {
     /// JSON, for every kind.
     pub fn json() -> Self {
-        Self { preferred: MediaType::Json, fell_back: AtomicBool::new(false) }
+        Self { preferred: Encoding::Json, fell_back: AtomicBool::new(false) }
     }
 
     /// Protobuf, for built-in kinds: smaller and cheaper to decode.
     pub fn protobuf() -> Self {
-        Self { preferred: MediaType::Protobuf, fell_back: AtomicBool::new(false) }
+        Self { preferred: Encoding::Protobuf, fell_back: AtomicBool::new(false) }
     }
 
     /// Protobuf if the kind has a protobuf encoding, JSON otherwise.
@@ -79,30 +58,30 @@ impl Content {
     }
 
     /// Returns the encoding in use.
-    pub fn current(&self) -> MediaType {
-        if self.fell_back.load(Ordering::Relaxed) { MediaType::Json } else { self.preferred }
+    pub fn current(&self) -> Encoding {
+        if self.fell_back.load(Ordering::Relaxed) { Encoding::Json } else { self.preferred }
     }
 
     /// Falls back to JSON; returns whether that changed anything.
     pub(crate) fn fall_back(&self) -> bool {
-        self.preferred != MediaType::Json && !self.fell_back.swap(true, Ordering::Relaxed)
+        self.preferred != Encoding::Json && !self.fell_back.swap(true, Ordering::Relaxed)
     }
 
     pub(crate) fn accept(&self, shape: Shape) -> &'static str {
         match (self.current(), shape) {
-            (MediaType::Json, Shape::Whole) => "application/json",
-            (MediaType::Protobuf, Shape::Whole) => "application/vnd.kubernetes.protobuf,application/json",
-            (MediaType::Json, Shape::Metadata) => {
+            (Encoding::Json, Shape::Whole) => "application/json",
+            (Encoding::Protobuf, Shape::Whole) => "application/vnd.kubernetes.protobuf,application/json",
+            (Encoding::Json, Shape::Metadata) => {
                 "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
             }
-            (MediaType::Json, Shape::MetadataList) => {
+            (Encoding::Json, Shape::MetadataList) => {
                 "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
             }
-            (MediaType::Protobuf, Shape::Metadata) => {
+            (Encoding::Protobuf, Shape::Metadata) => {
                 "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,\
                  application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
             }
-            (MediaType::Protobuf, Shape::MetadataList) => {
+            (Encoding::Protobuf, Shape::MetadataList) => {
                 "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
                  application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
             }
@@ -111,7 +90,7 @@ impl Content {
 }
 
 /// Encodes an object in protobuf if its kind is built in and the client uses protobuf; in JSON otherwise.
-pub(super) fn encode(json: &Bytes, media_type: MediaType) -> (Bytes, MediaType) {
+pub(super) fn encode(json: &Bytes, encoding: Encoding) -> (Bytes, Encoding) {
     let in_protobuf = || {
         let (api_version, kind) = read_type(json).ok()?;
         let version: GroupVersion = api_version.parse().ok()?;
@@ -120,11 +99,11 @@ pub(super) fn encode(json: &Bytes, media_type: MediaType) -> (Bytes, MediaType) 
         let message = transcode::to_protobuf(&Encoded::json(json.to_vec()), &known).ok()?;
         Some(Bytes::from(wrap(&api_version, &kind, &message)))
     };
-    match media_type {
-        MediaType::Protobuf => match in_protobuf() {
-            Some(bytes) => (bytes, MediaType::Protobuf),
-            None => (json.clone(), MediaType::Json),
+    match encoding {
+        Encoding::Protobuf => match in_protobuf() {
+            Some(bytes) => (bytes, Encoding::Protobuf),
+            None => (json.clone(), Encoding::Json),
         },
-        MediaType::Json => (json.clone(), MediaType::Json),
+        Encoding::Json => (json.clone(), Encoding::Json),
     }
 }

@@ -34,7 +34,8 @@ use watchkeeper_core::GroupVersion;
 
 use crate::Transport;
 
-pub use content::{Content, MediaType, Shape};
+pub(crate) use content::encoding_of;
+pub use content::{Content, Shape};
 pub use error::{InvalidRequest, RequestError};
 pub use observe::{WrittenObject, observe_writes};
 pub use rate_limiter::RateLimiter;

@@ -4,12 +4,12 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
-use watchkeeper_core::{Encoding, GroupVersion, Status, UnexpectedAnswer};
+use watchkeeper_core::{Encoding, GroupVersion, Status, UnexpectedResponse};
 use watchkeeper_wire::protobuf::Envelope;
 use watchkeeper_wire::{Kind, decode_bytes, json};
 
 use super::RequestError;
-use super::content::MediaType;
+use super::content::encoding_of;
 use super::request::Request;
 use super::retry::retry_after;
 
@@ -43,11 +43,11 @@ impl Response {
         if let Some(status) = self.failure_status() {
             return Err(self.api_error(status));
         }
-        let read = match self.media_type() {
-            Some(MediaType::Json) => json::check_values(&self.body)
+        let read = match self.encoding() {
+            Some(Encoding::Json) => json::check_values(&self.body)
                 .map_err(|error| error.to_string())
                 .and_then(|()| serde_json::from_slice(&self.body).map_err(|error| error.to_string())),
-            Some(MediaType::Protobuf) => open_envelope(&self.body).and_then(|(message, kind)| {
+            Some(Encoding::Protobuf) => open_envelope(&self.body).and_then(|(message, kind)| {
                 decode_bytes(Encoding::Protobuf, message, &kind).map_err(|error| error.to_string())
             }),
             None => Err(format!("unsupported media type {:?}", self.headers.get(CONTENT_TYPE))),
@@ -56,15 +56,15 @@ impl Response {
     }
 
     /// Returns the encoding of the body; `None` if it is not an object.
-    pub fn media_type(&self) -> Option<MediaType> {
-        MediaType::of(self.headers.get(CONTENT_TYPE))
+    pub fn encoding(&self) -> Option<Encoding> {
+        encoding_of(self.headers.get(CONTENT_TYPE))
     }
 
     /// Returns the `apiVersion` and `kind` of the object, if present.
     pub fn object_type(&self) -> Option<(String, String)> {
-        match self.media_type()? {
-            MediaType::Json => json::read_type(&self.body).ok(),
-            MediaType::Protobuf => {
+        match self.encoding()? {
+            Encoding::Json => json::read_type(&self.body).ok(),
+            Encoding::Protobuf => {
                 let envelope = Envelope::open(&self.body).ok()?;
                 Some((envelope.api_version.to_owned(), envelope.kind.to_owned()))
             }
@@ -103,8 +103,8 @@ fn open_envelope(body: &[u8]) -> Result<(&[u8], Kind), String> {
 
 /// Returns the body as a Status, if it is one that reports failure.
 fn failure(headers: &HeaderMap, body: &[u8]) -> Option<Status> {
-    let status: Status = match MediaType::of(headers.get(CONTENT_TYPE))? {
-        MediaType::Json => {
+    let status: Status = match encoding_of(headers.get(CONTENT_TYPE))? {
+        Encoding::Json => {
             #[derive(serde::Deserialize)]
             struct Typed<'a> {
                 kind: Option<std::borrow::Cow<'a, str>>,
@@ -115,7 +115,7 @@ fn failure(headers: &HeaderMap, body: &[u8]) -> Option<Status> {
             }
             serde_json::from_slice(body).ok()?
         }
-        MediaType::Protobuf => {
+        Encoding::Protobuf => {
             let (message, kind) = open_envelope(body).ok()?;
             if kind.kind() != "Status" {
                 return None;
@@ -136,7 +136,7 @@ pub(super) fn status_for(request: &Request, code: StatusCode, headers: &HeaderMa
         Some(media_type) => media_type.as_bytes().starts_with(b"text/"),
     };
     let resource = request.group_resource();
-    Status::from(UnexpectedAnswer {
+    Status::from(UnexpectedResponse {
         code: code.as_u16(),
         method: request.method().as_str(),
         resource: resource.as_ref(),

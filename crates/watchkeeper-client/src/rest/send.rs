@@ -5,10 +5,10 @@ use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body::Body as _;
 use tracing::Instrument as _;
-use watchkeeper_core::Status;
+use watchkeeper_core::{Encoding, Status};
 
 use super::call::Call;
-use super::content::{MediaType, encode};
+use super::content::encode;
 use super::request::{Payload, Request};
 use super::response::{Response, status_for};
 use super::retry::{Attempt, MAX_RETRY_AFTER, Use, retry_after, retry_delay};
@@ -121,7 +121,7 @@ impl Request {
 
     async fn switch(&mut self, call: &Call) -> Result<http::Response<Upgraded>, RequestError> {
         call.wait().await;
-        let request = self.build(MediaType::Json)?;
+        let request = self.build(Encoding::Json)?;
         let mut attempt = call.attempt(0);
         let sent = self.client.transport.upgrade(request).await;
         attempt.code = sent.as_ref().ok().map(Upgrade::status);
@@ -188,8 +188,8 @@ impl Request {
             if attempts > 0 {
                 call.wait().await;
             }
-            let media_type = self.client.content.current();
-            let request = self.build(media_type)?;
+            let encoding = self.client.content.current();
+            let request = self.build(encoding)?;
             let size = request.body().size_hint().exact().filter(|_| used_for == Use::Exchange);
             let mut attempt = call.attempt(attempts);
             let sent = self.client.transport.send(request).await;
@@ -237,7 +237,7 @@ impl Request {
             let is_unsupported =
                 matches!(code, StatusCode::NOT_ACCEPTABLE | StatusCode::UNSUPPORTED_MEDIA_TYPE);
             if is_unsupported
-                && media_type != MediaType::Json
+                && encoding != Encoding::Json
                 && self.uses_client_encoding()
                 && self.client.content.fall_back()
             {
@@ -274,7 +274,7 @@ impl Request {
         Box::new(status_for(self, head.status, &head.headers, &text))
     }
 
-    fn build(&mut self, media_type: MediaType) -> Result<http::Request<Body>, RequestError> {
+    fn build(&mut self, encoding: Encoding) -> Result<http::Request<Body>, RequestError> {
         let uri = self.path_and_query();
         let uri: http::Uri = match uri.parse() {
             Ok(uri) => uri,
@@ -288,8 +288,8 @@ impl Request {
             Payload::None => Body::empty(),
             Payload::Bytes(bytes) => Body::from(bytes.clone()),
             Payload::Object { json } => {
-                let (bytes, media_type) = encode(json, media_type);
-                headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(media_type.as_str()));
+                let (bytes, encoding) = encode(json, encoding);
+                headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(encoding.media_type()));
                 Body::from(bytes)
             }
             Payload::Stream(body) => body.take().unwrap_or_else(Body::empty),

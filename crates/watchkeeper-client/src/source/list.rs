@@ -1,7 +1,7 @@
 //! Lists as streams of items.
 
 use futures_util::stream;
-use watchkeeper_core::{BoxError, Encoding, ListEnd, ListError, ListPart, ListStream};
+use watchkeeper_core::{BoxError, Encoding, ListError, ListMeta, ListPart, ListStream};
 use watchkeeper_wire::ListSplitter;
 
 use super::read::{Read as _, Reading};
@@ -70,7 +70,7 @@ fn list_error(error: RequestError) -> ListError {
 }
 
 /// Rejects tables and statuses, which would otherwise pass for an empty list.
-fn check_is_list(end: &ListEnd) -> Result<(), BoxError> {
+fn check_is_list(end: &ListMeta) -> Result<(), BoxError> {
     match (end.api_version.split_once('/'), &*end.kind) {
         (Some(("meta.k8s.io", _)), "Table") | (None, "Status") => {
             Err(format!("expected a list, got a {}", end.kind).into())
@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn a_table_or_status_is_not_a_list() {
-        let end = |api_version: &str, kind: &str| ListEnd {
+        let end = |api_version: &str, kind: &str| ListMeta {
             api_version: api_version.to_owned(),
             kind: kind.to_owned(),
-            ..ListEnd::default()
+            ..ListMeta::default()
         };
         for (api_version, kind) in
             [("meta.k8s.io/v1", "Table"), ("meta.k8s.io/v1beta1", "Table"), ("v1", "Status")]

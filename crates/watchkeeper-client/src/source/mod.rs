@@ -4,7 +4,7 @@
 //! Output: consumers of a [`ListWatch`]: the reflector.
 //!
 //! Invariants:
-//! - `source.S1`: an object is decoded while it arrives: its metadata, and its body without the fields that the intake
+//! - `source.S1`: an object is decoded while it arrives: its metadata, and its body without the fields that the read_options
 //!   removes. A list is never held whole.
 //! - `source.S2`: an undecodable object ends the list or watch; earlier events of a watch remain valid, earlier items of
 //!   a list do not.
@@ -17,14 +17,14 @@ mod watch;
 use std::sync::Arc;
 
 use watchkeeper_core::{
-    FieldSelector, LabelSelector, ListRequest, ListStream, ListWatch, WatchOpening, WatchRequest,
+    FieldSelector, LabelSelector, ListRequest, ListStream, ListWatch, WatchFuture, WatchRequest,
 };
-use watchkeeper_wire::{Intake, Kind};
+use watchkeeper_wire::{Kind, ReadOptions};
 
 use crate::rest::{Request, RestClient, Shape};
 use read::Reading;
 
-pub use sources::RestSources;
+pub use sources::RestListWatchFactory;
 
 pub(crate) use read::{Read, encoding_of};
 pub(crate) use watch::open_watch;
@@ -50,7 +50,7 @@ pub struct RestSource {
     namespace: Option<Arc<str>>,
     labels: LabelSelector,
     fields: FieldSelector,
-    intake: Arc<Intake>,
+    read_options: Arc<ReadOptions>,
     shape: Shape,
 }
 
@@ -64,7 +64,7 @@ impl RestSource {
             namespace: None,
             labels: LabelSelector::default(),
             fields: FieldSelector::default(),
-            intake: Arc::default(),
+            read_options: Arc::default(),
             shape: Shape::Whole,
         }
     }
@@ -92,8 +92,8 @@ impl RestSource {
 
     /// Sets the fields to keep of each object. By default `managedFields` is removed.
     #[must_use]
-    pub fn intake(mut self, intake: Intake) -> Self {
-        self.intake = Arc::new(intake);
+    pub fn read_options(mut self, read_options: ReadOptions) -> Self {
+        self.read_options = Arc::new(read_options);
         self
     }
 
@@ -115,7 +115,7 @@ impl RestSource {
     }
 
     fn reading(&self) -> Reading {
-        Reading::new(self.kind.clone(), self.intake.clone())
+        Reading::new(self.kind.clone(), self.read_options.clone())
     }
 }
 
@@ -128,7 +128,7 @@ impl ListWatch for RestSource {
         list::open(self.request(request.query()).shape(shape), self.reading())
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         watch::open(self.request(request.query()).shape(self.shape), self.reading())
     }
 }

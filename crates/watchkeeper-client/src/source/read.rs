@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, HeadBuilder, Object, Status};
+use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, Object, ObjectMetaBuilder, Status};
 use watchkeeper_wire::protobuf::{self, Cut};
-use watchkeeper_wire::{Annotations, Intake, Kind, Limits, decode, json, read_head, schema};
+use watchkeeper_wire::{Annotations, Kind, Limits, ReadOptions, decode, json, read_object_meta, schema};
 
-use crate::rest::MediaType;
+use crate::rest;
 
 /// Decodes objects of a list or watch.
 pub(crate) trait Read {
@@ -25,18 +25,18 @@ pub(crate) trait Read {
     fn object(&mut self, encoding: Encoding, bytes: &[u8]) -> Result<Self::Object, BoxError>;
 }
 
-/// Decodes metadata, and bodies without the fields that the intake removes.
+/// Decodes metadata, and bodies without the fields that the read_options removes.
 pub(super) struct Reading {
     kind: Kind,
-    intake: Arc<Intake>,
-    head: HeadBuilder,
+    read_options: Arc<ReadOptions>,
+    head: ObjectMetaBuilder,
     /// For protobuf: the removed fields, by number.
     cut: Cut,
 }
 
 impl Reading {
-    pub(super) fn new(kind: Kind, intake: Arc<Intake>) -> Self {
-        Self { kind, intake, head: HeadBuilder::default(), cut: Cut::default() }
+    pub(super) fn new(kind: Kind, read_options: Arc<ReadOptions>) -> Self {
+        Self { kind, read_options, head: ObjectMetaBuilder::default(), cut: Cut::default() }
     }
 }
 
@@ -44,7 +44,7 @@ impl Read for Reading {
     type Object = Object;
 
     fn limits(&self) -> Limits {
-        self.intake.limits
+        self.read_options.limits
     }
 
     fn prepare(&mut self, headers: &HeaderMap) -> Result<Encoding, BoxError> {
@@ -52,16 +52,16 @@ impl Read for Reading {
         if encoding == Encoding::Protobuf {
             let message = self.kind.message();
             let message = message.ok_or_else(|| format!("{} has no protobuf encoding", self.kind.kind()))?;
-            self.cut = Cut::compile(schema::builtin(), message, &self.intake.cut)?;
+            self.cut = Cut::compile(schema::builtin(), message, &self.read_options.cut)?;
         }
         Ok(encoding)
     }
 
     fn object(&mut self, encoding: Encoding, bytes: &[u8]) -> Result<Object, BoxError> {
         Ok(match encoding {
-            Encoding::Json => json::read_object(bytes, &self.intake, &mut self.head)?,
+            Encoding::Json => json::read_object(bytes, &self.read_options, &mut self.head)?,
             Encoding::Protobuf => {
-                protobuf::read_object(bytes, self.intake.annotations, &self.cut, &mut self.head)?
+                protobuf::read_object(bytes, self.read_options.annotations, &self.cut, &mut self.head)?
             }
         })
     }
@@ -69,16 +69,13 @@ impl Read for Reading {
 
 /// Returns the encoding of a response.
 pub(crate) fn encoding_of(headers: &HeaderMap) -> Result<Encoding, BoxError> {
-    match MediaType::of(headers.get(CONTENT_TYPE)) {
-        Some(MediaType::Json) => Ok(Encoding::Json),
-        Some(MediaType::Protobuf) => Ok(Encoding::Protobuf),
-        None => Err(format!("unsupported media type {:?}", headers.get(CONTENT_TYPE)).into()),
-    }
+    let header = headers.get(CONTENT_TYPE);
+    rest::encoding_of(header).ok_or_else(|| format!("unsupported media type {header:?}").into())
 }
 
 /// Decodes the object of a BOOKMARK event.
 pub(super) fn bookmark(encoding: Encoding, bytes: &[u8]) -> Result<Bookmark, BoxError> {
-    let head = read_head(encoding, bytes, Annotations::Keep, &mut HeadBuilder::default())?;
+    let head = read_object_meta(encoding, bytes, Annotations::Keep, &mut ObjectMetaBuilder::default())?;
     Ok(Bookmark::from(&head))
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use watchkeeper_core::{Collection, ListWatch, Sources, Union};
-use watchkeeper_wire::{Intake, Kind};
+use watchkeeper_core::{Collection, ListWatch, ListWatchFactory, Union};
+use watchkeeper_wire::{Kind, ReadOptions};
 
 use super::RestSource;
 use crate::Client;
@@ -16,26 +16,26 @@ type PerCollection<T> = Arc<dyn Fn(&Collection) -> T + Send + Sync>;
 ///
 /// ```no_run
 /// # fn example(client: &watchkeeper_client::Client) {
-/// use watchkeeper_wire::Intake;
+/// use watchkeeper_wire::ReadOptions;
 ///
-/// let sources = client.sources().intake(|collection| match collection.resource() {
-///     "pods" => Intake::keeping(["spec.nodeName", "status.phase"].map(|path| path.parse().unwrap())),
-///     _ => Intake::default(),
+/// let sources = client.sources().read_options(|collection| match collection.resource() {
+///     "pods" => ReadOptions::keeping(["spec.nodeName", "status.phase"].map(|path| path.parse().unwrap())),
+///     _ => ReadOptions::default(),
 /// });
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct RestSources {
+pub struct RestListWatchFactory {
     client: Client,
-    intake: PerCollection<Intake>,
+    read_options: PerCollection<ReadOptions>,
     content: PerCollection<Content>,
 }
 
-impl RestSources {
+impl RestListWatchFactory {
     pub(crate) fn new(client: Client) -> Self {
         Self {
             client,
-            intake: Arc::new(|_| Intake::default()),
+            read_options: Arc::new(|_| ReadOptions::default()),
             content: Arc::new(|collection| Content::for_kind(&collection.kind().into())),
         }
     }
@@ -43,8 +43,11 @@ impl RestSources {
     /// Sets the fields to keep of each collection's objects; others are removed while they arrive. By default
     /// `managedFields` is removed. A path that a built-in kind does not have fails the lists of that collection.
     #[must_use]
-    pub fn intake(mut self, intake: impl Fn(&Collection) -> Intake + Send + Sync + 'static) -> Self {
-        self.intake = Arc::new(intake);
+    pub fn read_options(
+        mut self,
+        read_options: impl Fn(&Collection) -> ReadOptions + Send + Sync + 'static,
+    ) -> Self {
+        self.read_options = Arc::new(read_options);
         self
     }
 
@@ -56,7 +59,7 @@ impl RestSources {
     }
 }
 
-impl Sources for RestSources {
+impl ListWatchFactory for RestListWatchFactory {
     fn source(&self, collection: &Collection) -> Box<dyn ListWatch> {
         if let Some(union) = Union::of_namespaces(collection, |one| self.source(one)) {
             return Box::new(union);
@@ -66,7 +69,7 @@ impl Sources for RestSources {
         let mut source = RestSource::new(rest, collection.resource(), kind)
             .labels(collection.label_selector().clone())
             .fields(collection.field_selector().clone())
-            .intake((self.intake)(collection));
+            .read_options((self.read_options)(collection));
         if let Some(namespace) = collection.in_namespace() {
             source = source.namespace(namespace);
         }
@@ -77,8 +80,8 @@ impl Sources for RestSources {
     }
 }
 
-impl fmt::Debug for RestSources {
+impl fmt::Debug for RestListWatchFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RestSources").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("RestListWatchFactory").field("client", &self.client).finish_non_exhaustive()
     }
 }

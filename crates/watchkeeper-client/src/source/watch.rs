@@ -2,7 +2,9 @@
 
 use futures_core::Stream;
 use futures_util::stream;
-use watchkeeper_core::{BoxError, Encoding, EventKind, WatchError, WatchEvent, WatchOpening, WatchStream};
+use watchkeeper_core::{
+    BoxError, Encoding, WatchError, WatchEvent, WatchEventType, WatchFuture, WatchStream,
+};
 use watchkeeper_wire::{Malformed, WatchFrames};
 
 use super::read::{Read, Reading, bookmark, status};
@@ -19,7 +21,7 @@ struct Watching<R> {
     request: String,
 }
 
-pub(super) fn open(request: Request, reading: Reading) -> WatchOpening {
+pub(super) fn open(request: Request, reading: Reading) -> WatchFuture {
     Box::pin(async move { Ok(Box::pin(open_watch(request, reading).await?) as WatchStream) })
 }
 
@@ -46,18 +48,18 @@ impl<R: Read> Watching<R> {
             if let Some(frame) = frames.next().map_err(malformed)? {
                 let (reading, encoding) = (&mut self.reading, self.encoding);
                 return match frame.kind {
-                    EventKind::Bookmark => {
+                    WatchEventType::Bookmark => {
                         let bookmark = bookmark(encoding, frame.object).map_err(WatchError::Malformed)?;
                         Ok(Some(WatchEvent::Bookmark(bookmark)))
                     }
-                    EventKind::Error => {
+                    WatchEventType::Error => {
                         Err(status(encoding, frame.object).map_err(WatchError::Malformed)?.into())
                     }
                     kind => {
                         let object = reading.object(encoding, frame.object).map_err(WatchError::Malformed)?;
                         Ok(Some(match kind {
-                            EventKind::Added => WatchEvent::Added(object),
-                            EventKind::Modified => WatchEvent::Modified(object),
+                            WatchEventType::Added => WatchEvent::Added(object),
+                            WatchEventType::Modified => WatchEvent::Modified(object),
                             _ => WatchEvent::Deleted(object),
                         }))
                     }

@@ -60,12 +60,12 @@ struct Related {
 impl Related {
     /// Returns the deployments that select a replica set without a controller.
     fn orphan(&self, set: &Object) -> Vec<ObjectKey> {
-        let (Some(namespace), None) = (set.head.key().namespace(), set.head.controller()) else {
+        let (Some(namespace), None) = (set.metadata.key().namespace(), set.metadata.controller()) else {
             return Vec::new();
         };
         let (all, _) = self.deployments.namespace(namespace).list(&Default::default()).partial();
         let would_have = |deployment: &&Arc<Deployment>| {
-            deployment.selector().is_some_and(|selector| selector.matches(|key| set.head.label(key)))
+            deployment.selector().is_some_and(|selector| selector.matches(|key| set.metadata.label(key)))
         };
         all.iter().filter(would_have).map(|deployment| deployment.metadata.key()).collect()
     }
@@ -73,11 +73,11 @@ impl Related {
     /// Returns the deployment with strategy `Recreate` that a pod belongs to.
     fn recreated(&self, pod: &Object) -> Vec<ObjectKey> {
         let waiting = || {
-            let namespace = pod.head.key().namespace()?;
-            let owner = pod.head.controller().filter(|owner| owner.kind == REPLICA_SETS.kind)?;
+            let namespace = pod.metadata.key().namespace()?;
+            let owner = pod.metadata.controller().filter(|owner| owner.kind == REPLICA_SETS.kind)?;
             let sets = self.sets.snapshot();
             let set = sets.get(&ObjectKey::namespaced(namespace, owner.name))?;
-            let owner = set.head.controller().filter(|owner| owner.kind == DEPLOYMENTS.kind)?;
+            let owner = set.metadata.controller().filter(|owner| owner.kind == DEPLOYMENTS.kind)?;
             let deployment = self.deployments.namespace(namespace).get(owner.name).ok()??;
             deployment.recreates().then(|| deployment.metadata.key())
         };

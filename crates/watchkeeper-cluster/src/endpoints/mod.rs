@@ -49,12 +49,12 @@ impl Members {
 
     /// Returns the services that select a pod.
     fn selecting(&self, pod: &Object) -> Vec<ObjectKey> {
-        let Some(namespace) = pod.head.key().namespace() else { return Vec::new() };
+        let Some(namespace) = pod.metadata.key().namespace() else { return Vec::new() };
         let (services, _) = self.services.namespace(namespace).list(&LabelSelector::default()).partial();
         let selects = |service: &Arc<Service>| {
             let selector = service.spec.selector.as_ref().filter(|selector| !selector.is_empty());
             selector.is_some_and(|selector| {
-                selector.iter().all(|(key, value)| pod.head.label(key) == Some(value.as_str()))
+                selector.iter().all(|(key, value)| pod.metadata.label(key) == Some(value.as_str()))
             })
         };
         services.iter().filter(|service| selects(service)).map(|service| service.metadata.key()).collect()

@@ -27,9 +27,9 @@ pub(super) fn start(context: &mut ControllerContext, members: Members) {
         move |pod: &Object| members.selecting(pod)
     };
     let service_of = |slice: &Object| {
-        let is_ours = slice.head.label(MANAGED_BY) == Some(MANAGER);
-        let namespace = slice.head.key().namespace().filter(|_| is_ours);
-        let service = namespace.zip(slice.head.label(SERVICE));
+        let is_ours = slice.metadata.label(MANAGED_BY) == Some(MANAGER);
+        let namespace = slice.metadata.key().namespace().filter(|_| is_ours);
+        let service = namespace.zip(slice.metadata.label(SERVICE));
         service.map(|(namespace, name)| ObjectKey::namespaced(namespace, name)).into_iter().collect()
     };
     let controller = Controller::new("endpointslice", &context.informer(SERVICES))

@@ -30,8 +30,8 @@ pub(super) fn start(context: &mut ControllerContext, members: Members) {
     };
     // Other clients may create Endpoints without a service.
     let ours = |object: &Object| {
-        let is_ours = object.head.label(MANAGED_BY) == Some(MANAGER);
-        is_ours.then(|| object.head.key().clone()).into_iter().collect()
+        let is_ours = object.metadata.label(MANAGED_BY) == Some(MANAGER);
+        is_ours.then(|| object.metadata.key().clone()).into_iter().collect()
     };
     let controller = Controller::new("endpoint", &context.informer(SERVICES))
         .watches(&context.informer(PODS), selecting)

@@ -183,20 +183,21 @@ impl Monitor {
     fn apply(&self, change: &Delta<Arc<Object>>) -> Due {
         let object = change.newest();
         if matches!(change, Delta::Deleted { .. }) {
-            if let Some(namespace) = object.head.key().namespace() {
+            if let Some(namespace) = object.metadata.key().namespace() {
                 self.departures.gone_from(namespace);
             }
-            return self.collector.graph.lock().gone(object.head.uid());
+            return self.collector.graph.lock().gone(object.metadata.uid());
         }
         // Most objects have no owner and are not being deleted: these are not decoded.
-        let is_plain = object.head.owners().len() == 0 && object.head.deleted().is_none();
+        let is_plain =
+            object.metadata.owner_references().len() == 0 && object.metadata.deletion_timestamp().is_none();
         let body = if is_plain {
             Body::default()
         } else {
             match decode(&object.encoded, self.informer.kind()) {
                 Ok(body) => body,
                 Err(error) => {
-                    tracing::error!(key = %object.head.key(), %error, "failed to decode object; ignored by the garbage collector");
+                    tracing::error!(key = %object.metadata.key(), %error, "failed to decode object; ignored by the garbage collector");
                     return Due::default();
                 }
             }
@@ -207,8 +208,9 @@ impl Monitor {
     }
 
     fn observe(&self, graph: &mut Graph, object: &Object, body: &Meta) -> Observed {
-        let (is_terminating, has) =
-            (object.head.deleted().is_some(), |name| body.finalizers.iter().any(|it| it == name));
+        let (is_terminating, has) = (object.metadata.deletion_timestamp().is_some(), |name| {
+            body.finalizers.iter().any(|it| it == name)
+        });
         let state = State {
             is_terminating,
             deletes_dependents: is_terminating && has(FOREGROUND),
@@ -221,9 +223,9 @@ impl Monitor {
             blocks: owner.block_owner_deletion == Some(true),
         });
         let owners = owners.collect();
-        let uid = graph.uid(object.head.uid());
+        let uid = graph.uid(object.metadata.uid());
         Observed {
-            reference: Reference { of: self.of.clone(), key: object.head.key().clone(), uid },
+            reference: Reference { of: self.of.clone(), key: object.metadata.key().clone(), uid },
             owners,
             state,
         }

@@ -59,8 +59,8 @@ pub(crate) fn start(context: &mut ControllerContext, simulated: &Arc<SimulatedNo
     let store = pods.store().clone();
     let pods_on = move |node: &Object| -> Vec<ObjectKey> {
         let now = store.snapshot();
-        let found = now.by_index(BY_NODE, node.head.key().name());
-        found.map(|pods| pods.map(|pod| pod.head.key().clone()).collect()).unwrap_or_default()
+        let found = now.by_index(BY_NODE, node.metadata.key().name());
+        found.map(|pods| pods.map(|pod| pod.metadata.key().clone()).collect()).unwrap_or_default()
     };
     let controller =
         Controller::new("kubelet", &pods).watches(&context.informer(NODES), pods_on).concurrency(WORKERS);

@@ -40,7 +40,8 @@ pub(crate) fn start(context: &mut ControllerContext) -> Departures {
     let (first, max) = RETRY;
     let controller = Controller::new("namespace", &context.informer(NAMESPACES))
         .with_predicate(|old, new| {
-            old.head.deleted() != new.head.deleted() || old.head.uid() != new.head.uid()
+            old.metadata.deletion_timestamp() != new.metadata.deletion_timestamp()
+                || old.metadata.uid() != new.metadata.uid()
         })
         .reconcile_on(departed)
         .limiter(MaxOf::new(Exponential::new(first, max)).and(TokenBucket::new(10.0, 100)))

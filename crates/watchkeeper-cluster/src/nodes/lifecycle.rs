@@ -30,7 +30,7 @@ const HEARTBEAT_CONDITIONS: [&str; 4] = ["Ready", "MemoryPressure", "DiskPressur
 
 pub(super) fn start(context: &mut ControllerContext, timings: &Timings) {
     let node_of = |lease: &Object| {
-        let key = lease.head.key();
+        let key = lease.metadata.key();
         let is_node_lease = key.namespace() == Some(LEASE_NAMESPACE);
         is_node_lease.then(|| ObjectKey::cluster(key.name())).into_iter().collect()
     };

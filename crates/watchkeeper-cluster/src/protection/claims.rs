@@ -31,7 +31,7 @@ pub(super) fn start(context: &mut ControllerContext) {
                 pod.claims().map(|name| ObjectKey::namespaced(&pod.metadata.namespace, &name)).collect()
             }
             Err(error) => {
-                tracing::warn!(key = %pod.head.key(), %error, "failed to decode a pod; its claims are not checked");
+                tracing::warn!(key = %pod.metadata.key(), %error, "failed to decode a pod; its claims are not checked");
                 Vec::new()
             }
         }

@@ -55,13 +55,13 @@ struct SelectorSpec {
 
 impl Selecting {
     fn orphan(&self, pod: &Object) -> Vec<ObjectKey> {
-        let (Some(namespace), None) = (pod.head.key().namespace(), pod.head.controller()) else {
+        let (Some(namespace), None) = (pod.metadata.key().namespace(), pod.metadata.controller()) else {
             return Vec::new();
         };
         let (all, _) = self.sets.namespace(namespace).list(&Default::default()).partial();
         let would_have = |set: &&std::sync::Arc<Selector>| {
             selector(set.spec.selector.as_ref())
-                .is_some_and(|selector| selector.matches(|key| pod.head.label(key)))
+                .is_some_and(|selector| selector.matches(|key| pod.metadata.label(key)))
         };
         all.iter().filter(would_have).map(|set| set.metadata.key()).collect()
     }

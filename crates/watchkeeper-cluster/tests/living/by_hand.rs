@@ -81,13 +81,13 @@ impl Living {
             let mut changes = informer.subscribe(Default::default());
             let mut ready = HashSet::new();
             while let Some(change) = changes.next().await {
-                let head = &change.newest().head;
+                let head = &change.newest().metadata;
                 let (namespace, name) = (head.key().namespace().unwrap(), head.key().name());
                 let api = api.clone().namespace(namespace);
                 // Errors mean that the pod is already gone.
                 if matches!(change, Delta::Deleted { .. }) {
                     ready.remove(head.uid());
-                } else if head.deleted().is_some() {
+                } else if head.deletion_timestamp().is_some() {
                     let now = DeleteOptions { grace_period_seconds: Some(0), ..Default::default() };
                     let _ = api.delete(name, &now).await;
                 } else if ready.insert(head.uid().to_owned()) {

@@ -218,7 +218,7 @@ async fn extremes(mut sets: RawEvents, mut pods: RawEvents, living: &Living) -> 
 /// Returns the next object observed, `None` inside if it was deleted, or `None` at the marker.
 async fn state(events: &mut RawEvents, kind: &Kind) -> Option<(String, Option<Value>)> {
     let RawEvent::Event(event) = events.next().await.unwrap() else { panic!("events were missed") };
-    let head = &event.newest().head;
+    let head = &event.newest().metadata;
     if head.key().name() == "marker" {
         return None;
     }

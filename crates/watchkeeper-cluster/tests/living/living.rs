@@ -122,7 +122,7 @@ impl Living {
         let all = || -> Vec<(ObjectKey, Value)> {
             let now = informer.store().snapshot();
             let decode = |key: &ObjectKey| reader.get(key).unwrap();
-            let keys = now.iter().map(|object| object.head.key().clone());
+            let keys = now.iter().map(|object| object.metadata.key().clone());
             keys.filter_map(|key| decode(&key).map(|value| (key, Value::clone(&value)))).collect()
         };
         // The cache is checked as a whole, whichever object has changed.

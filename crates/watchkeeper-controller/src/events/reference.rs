@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use watchkeeper_client::dynamic::DynamicObject;
-use watchkeeper_core::{GroupVersionKind, Head};
+use watchkeeper_core::{GroupVersionKind, ObjectMeta};
 
 /// A reference to an object or to a part of it (`ObjectReference` in the API).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -34,14 +34,14 @@ pub struct NotReferable {
 
 impl Reference {
     /// Creates a reference from a kind and the metadata of a cached object.
-    pub fn of(kind: &GroupVersionKind, head: &Head) -> Self {
+    pub fn of(kind: &GroupVersionKind, head: &ObjectMeta) -> Self {
         Self {
             api_version: kind.group_version().to_string(),
             kind: kind.kind.clone(),
             namespace: head.key().namespace().unwrap_or_default().to_owned(),
             name: head.key().name().to_owned(),
             uid: head.uid().to_owned(),
-            resource_version: head.version().to_string(),
+            resource_version: head.resource_version().to_string(),
             field_path: String::new(),
         }
     }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_reference_from_metadata_equals_one_from_the_whole_object() {
-        let mut head = watchkeeper_core::HeadBuilder::default();
+        let mut head = watchkeeper_core::ObjectMetaBuilder::default();
         head.namespace("shop").name("web").uid("u").version("7");
         let kind = GroupVersionKind { group: "apps".into(), version: "v1".into(), kind: "Deployment".into() };
         let by_head = Reference::of(&kind, &head.finish());

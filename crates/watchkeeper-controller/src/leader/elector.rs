@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
-use watchkeeper_core::{Check, Timestamp};
+use watchkeeper_core::{HealthCheck, Timestamp};
 use watchkeeper_metrics::{RegisterError, Registry};
 
 use super::leadership::{Leadership, State};
@@ -130,7 +130,7 @@ impl<S: LeaseStore> Elector<S> {
 
     /// Returns a health check that fails if this process leads and has not renewed for `tolerance` longer
     /// than the lease duration, which means that it hangs. Set the [times](Self::times) first.
-    pub fn check(&self, tolerance: Duration) -> Check {
+    pub fn check(&self, tolerance: Duration) -> HealthCheck {
         self.reports.check(self.timing.lease, tolerance)
     }
 

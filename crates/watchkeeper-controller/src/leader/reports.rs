@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
-use watchkeeper_core::Check;
+use watchkeeper_core::HealthCheck;
 use watchkeeper_metrics::{Counter, Gauge, RegisterError, Registry};
 
 use super::record::Held;
@@ -59,9 +59,9 @@ impl Reports {
 
     /// Returns a check that fails if this process leads and has not renewed for longer than `lease +
     /// tolerance`.
-    pub(super) fn check(&self, lease: Duration, tolerance: Duration) -> Check {
+    pub(super) fn check(&self, lease: Duration, tolerance: Duration) -> HealthCheck {
         let ours_since = self.ours_since.clone();
-        Check::new("leaderElection", move || match *ours_since.lock() {
+        HealthCheck::new("leaderElection", move || match *ours_since.lock() {
             Some(since) if since.elapsed() > lease + tolerance => {
                 Err(format!("lease not renewed for {:?}", since.elapsed()))
             }

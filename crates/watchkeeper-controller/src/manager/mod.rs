@@ -35,7 +35,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 use watchkeeper_cache::informer::UnreadyCause;
 use watchkeeper_cache::{Informer, InformerFactory};
-use watchkeeper_core::{BoxError, Check, Health};
+use watchkeeper_core::{BoxError, Health, HealthCheck};
 use watchkeeper_metrics::Registry;
 
 use crate::leader::{Elector, LeaseStore};
@@ -90,7 +90,7 @@ pub struct Manager {
     factory: InformerFactory,
     registry: Option<Registry>,
     pages: Option<Pages>,
-    checks: Vec<Check>,
+    checks: Vec<HealthCheck>,
     elector: Option<Box<dyn Elect>>,
     controllers: Vec<Added>,
     tasks: Vec<Task>,
@@ -144,9 +144,9 @@ impl Manager {
         self.pages.as_ref().map(Pages::address)
     }
 
-    /// Adds a health check; see [`Check::ready_only`].
+    /// Adds a health check; see [`HealthCheck::ready_only`].
     #[must_use]
-    pub fn check(mut self, check: Check) -> Self {
+    pub fn check(mut self, check: HealthCheck) -> Self {
         self.checks.push(check);
         self
     }
@@ -301,7 +301,7 @@ impl Manager {
             late if late.is_empty() => Ok(()),
             late => Err(format!("not synced: {}", late.join("; "))),
         };
-        let health = Health::default().check(Check::new("informer-sync", synced).ready_only());
+        let health = Health::default().check(HealthCheck::new("informer-sync", synced).ready_only());
         self.checks.iter().cloned().fold(health, Health::check)
     }
 

@@ -134,7 +134,7 @@ impl Content {
         let excluded: Vec<&str> = parameters().filter_map(|pair| pair.strip_prefix("exclude=")).collect();
         let verbose = parameters().any(|pair| pair.split('=').next() == Some("verbose"));
         match self.health.answer(uri.path(), &excluded, verbose) {
-            Some(answer) if answer.is_well => text(StatusCode::OK, answer.text),
+            Some(answer) if answer.is_healthy => text(StatusCode::OK, answer.text),
             Some(answer) => text(StatusCode::INTERNAL_SERVER_ERROR, answer.text),
             None => text(StatusCode::NOT_FOUND, "404 page not found\n".to_owned()),
         }

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use watchkeeper_cache::Informer;
 use watchkeeper_controller::{Action, Error, Request};
-use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
+use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder, OwnerReference};
 use watchkeeper_testkit::script::{List, Script, Watch};
 use watchkeeper_wire::Kind;
 
@@ -36,16 +36,16 @@ fn informer(kind: &str, list: List, watch: Watch) -> Informer {
 
 /// Returns a shop with this resource version and generation.
 fn shop(name: &str, version: u64, generation: i64) -> Object {
-    let mut head = HeadBuilder::default();
+    let mut head = ObjectMetaBuilder::default();
     head.namespace("x").name(name).uid(name).version(&version.to_string()).generation(generation);
-    Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
+    Object { metadata: head.finish(), encoded: Encoded::json(*b"{}") }
 }
 
 /// Returns an object with an owner.
-fn part(name: &str, version: u64, owner: &Owner<'_>) -> Object {
-    let mut head = HeadBuilder::default();
+fn part(name: &str, version: u64, owner: &OwnerReference<'_>) -> Object {
+    let mut head = ObjectMetaBuilder::default();
     head.namespace("x").name(name).uid(name).version(&version.to_string()).owner(owner);
-    Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
+    Object { metadata: head.finish(), encoded: Encoded::json(*b"{}") }
 }
 
 /// The keys reconciled, each with the second of its call.

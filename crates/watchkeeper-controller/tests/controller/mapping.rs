@@ -4,27 +4,27 @@ use std::sync::Arc;
 use watchkeeper_cache::Informer;
 use watchkeeper_controller::mapping::all_owners;
 use watchkeeper_controller::{Controller, predicate};
-use watchkeeper_core::{Encoded, HeadBuilder, Object, Owner};
+use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder, OwnerReference};
 use watchkeeper_testkit::script::{List, Watch};
 
 use crate::{Calls, SECOND, after, informer, part, shop, shops};
 
 /// Returns a shop whose spec refers to a map.
 fn referring(key: (&str, &str), version: u64, map: &str) -> Object {
-    let mut head = HeadBuilder::default();
+    let mut head = ObjectMetaBuilder::default();
     head.namespace(key.0).name(key.1).uid(key.1).version(&version.to_string());
     let body = format!(r#"{{"spec":{{"configMapRef":{{"name":"{map}"}}}}}}"#);
-    Object { head: head.finish(), encoded: Encoded::json(body.into_bytes()) }
+    Object { metadata: head.finish(), encoded: Encoded::json(body.into_bytes()) }
 }
 
 /// Returns an object with the label `shop`, unless that is empty.
 fn labelled(key: (&str, &str), version: u64, shop: &str) -> Object {
-    let mut head = HeadBuilder::default();
+    let mut head = ObjectMetaBuilder::default();
     head.namespace(key.0).name(key.1).uid(key.1).version(&version.to_string());
     if !shop.is_empty() {
         head.label("shop", shop);
     }
-    Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
+    Object { metadata: head.finish(), encoded: Encoded::json(*b"{}") }
 }
 
 async fn calls(controller: Controller) -> Vec<String> {
@@ -52,11 +52,12 @@ async fn the_old_and_the_new_value_of_a_label_are_both_reconciled() {
 
 #[tokio::test(start_paused = true)]
 async fn owns_reconciles_the_controlling_owner_and_all_owners_every_owner_of_the_kind() {
-    let a = Owner { api_version: "example.com/v2", kind: "Shop", name: "a", uid: "a", controller: true };
+    let a =
+        OwnerReference { api_version: "example.com/v2", kind: "Shop", name: "a", uid: "a", controller: true };
     let shops = || shops(List::at(1).item(shop("a", 1, 1)), Watch::new());
-    let stranger = Owner { kind: "Stall", controller: false, ..a };
+    let stranger = OwnerReference { kind: "Stall", controller: false, ..a };
     let parts = || {
-        let watch = Watch::new().wait(SECOND).added(part("p", 2, &Owner { controller: false, ..a }));
+        let watch = Watch::new().wait(SECOND).added(part("p", 2, &OwnerReference { controller: false, ..a }));
         let watch = watch.wait(SECOND).added(part("q", 3, &a)).wait(SECOND).added(part("r", 4, &stranger));
         informer("Part", List::at(1), watch)
     };
@@ -126,9 +127,9 @@ async fn a_custom_index_finds_the_objects_that_refer_to_another() {
 fn predicates_compare_one_part_of_the_metadata_and_combine() {
     use predicate::{and, annotations_changed, generation_changed, labels_changed, not, or};
     let object = |label: &str, annotation: &str, generation: i64| {
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         head.name("a").label("l", label).annotation("n", annotation).generation(generation);
-        Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
+        Object { metadata: head.finish(), encoded: Encoded::json(*b"{}") }
     };
     let old = object("1", "1", 1);
     let (label, annotation) = (object("2", "1", 1), object("1", "2", 1));
@@ -143,10 +144,10 @@ fn predicates_compare_one_part_of_the_metadata_and_combine() {
 #[tokio::test(start_paused = true)]
 async fn no_predicate_hides_a_deletion_or_a_replacement() {
     let of = |version: &str, uid: &str, deleted: Option<&str>| {
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         head.namespace("x").name("a").uid(uid).version(version).generation(1);
         head.deleted(deleted.and_then(|time| time.parse().ok()));
-        Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
+        Object { metadata: head.finish(), encoded: Encoded::json(*b"{}") }
     };
     let watch = Watch::new()
         .wait(SECOND)

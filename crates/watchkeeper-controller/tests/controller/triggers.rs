@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use watchkeeper_controller::{Controller, predicate};
-use watchkeeper_core::{ObjectKey, Owner};
+use watchkeeper_core::{ObjectKey, OwnerReference};
 use watchkeeper_testkit::script::{List, Watch};
 
 use crate::{Calls, SECOND, after, informer, part, shop, shops};
@@ -29,12 +29,13 @@ async fn nothing_is_reconciled_before_all_informers_are_ready() {
 
 #[tokio::test(start_paused = true)]
 async fn changes_of_owned_objects_reconcile_the_owner() {
-    let a = Owner { api_version: "example.com/v2", kind: "Shop", name: "a", uid: "a", controller: true };
-    let b = Owner { name: "b", uid: "b", ..a };
+    let a =
+        OwnerReference { api_version: "example.com/v2", kind: "Shop", name: "a", uid: "a", controller: true };
+    let b = OwnerReference { name: "b", uid: "b", ..a };
     let strangers = [
-        Owner { kind: "Stall", ..a },
-        Owner { api_version: "example.org/v1", ..a },
-        Owner { controller: false, ..a },
+        OwnerReference { kind: "Stall", ..a },
+        OwnerReference { api_version: "example.org/v1", ..a },
+        OwnerReference { controller: false, ..a },
     ];
     let shops = shops(List::at(1).item(shop("a", 1, 1)).item(shop("b", 1, 1)), Watch::new());
     let mut watch = Watch::new().wait(SECOND).added(part("p", 2, &a));
@@ -51,7 +52,8 @@ async fn changes_of_owned_objects_reconcile_the_owner() {
 
 #[tokio::test(start_paused = true)]
 async fn an_object_created_and_deleted_before_delivery_causes_one_call() {
-    let a = Owner { api_version: "example.com/v1", kind: "Shop", name: "a", uid: "a", controller: true };
+    let a =
+        OwnerReference { api_version: "example.com/v1", kind: "Shop", name: "a", uid: "a", controller: true };
     // Both events arrive at once: the controller receives them as one delta.
     let shops = shops(
         List::at(1).item(shop("a", 1, 1)),
@@ -100,8 +102,8 @@ async fn a_custom_mapping_decides_which_keys_are_reconciled() {
 #[tokio::test(start_paused = true)]
 async fn a_predicate_filters_updates_and_nothing_else() {
     let mut terminating = shop("a", 4, 1);
-    terminating.head = {
-        let mut head = watchkeeper_core::HeadBuilder::default();
+    terminating.metadata = {
+        let mut head = watchkeeper_core::ObjectMetaBuilder::default();
         head.namespace("x").name("a").uid("a").version("4").generation(1);
         head.deleted("2026-01-01T00:00:00Z".parse().ok());
         head.finish()

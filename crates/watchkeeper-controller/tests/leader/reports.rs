@@ -126,7 +126,7 @@ async fn a_leader_that_cannot_renew_becomes_unhealthy() {
     let line = Line::new(&world);
     let elector = Elector::new(line.clone(), "me").unwrap();
     let health = Health::default().check(elector.check(SECOND * 20));
-    let is_well = || health.answer("/livez/leaderElection", &[], false).unwrap().is_well;
+    let is_well = || health.answer("/livez/leaderElection", &[], false).unwrap().is_healthy;
     let is_dead = line.is_dead.clone();
     let running = tokio::spawn(elector.run(
         |leadership| async move {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use watchkeeper_controller::{Action, Manager, Request};
-use watchkeeper_core::Check;
+use watchkeeper_core::HealthCheck;
 use watchkeeper_metrics::Registry;
 
 use crate::board::Board;
@@ -59,7 +59,7 @@ async fn it_is_ready_while_another_leads_and_serves_metrics_while_it_leads() {
     let (registry, well) = (Registry::new(), Arc::new(AtomicBool::new(true)));
     let asked = well.clone();
     let disk =
-        Check::new(
+        HealthCheck::new(
             "disk",
             move || {
                 if asked.load(Ordering::Relaxed) { Ok(()) } else { Err("full".to_owned()) }

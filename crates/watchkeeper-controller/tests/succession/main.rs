@@ -105,7 +105,7 @@ fn reconcile(
             if draw(10) == 0 {
                 return Err("failed before the write".into());
             }
-            things.write(request.key(), object.head.generation(), token)?;
+            things.write(request.key(), object.metadata.generation(), token)?;
             sleep(Duration::from_millis(draw(500))).await;
             match draw(10) {
                 0 => Err("failed after the write".into()),

@@ -11,8 +11,8 @@ use tokio::time::sleep;
 use watchkeeper_cache::source::{Page, from_closures};
 use watchkeeper_controller::Error;
 use watchkeeper_core::{
-    Encoded, HeadBuilder, ListEnd, ListWatch, Object, ObjectKey, Status, WatchError, WatchEvent, WatchFrom,
-    WatchRequest, WatchStream,
+    Encoded, ListMeta, ListWatch, Object, ObjectKey, ObjectMetaBuilder, Status, WatchError, WatchEvent,
+    WatchFrom, WatchRequest, WatchStream,
 };
 
 use crate::random::Random;
@@ -56,11 +56,11 @@ impl Things {
         let mut state = self.state.lock();
         let name = format!("thing-{}", random.below(NAMES));
         let version = state.log.len() as u64 + 1;
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         head.namespace("x").name(&name).uid(&name).version(&version.to_string());
         head.generation(i64::try_from(version).unwrap()); // unique among all objects
-        let object = Object { head: head.finish(), encoded: Encoded::json(*b"{}") };
-        let key = object.head.key().clone();
+        let object = Object { metadata: head.finish(), encoded: Encoded::json(*b"{}") };
+        let key = object.metadata.key().clone();
         let event = match state.wanted.contains_key(&key) {
             true if random.below(4) == 0 => {
                 state.wanted.remove(&key);
@@ -107,7 +107,7 @@ impl Things {
     /// Returns the objects whose actual generation is not the desired one.
     pub(crate) fn differences(&self) -> Vec<String> {
         let state = self.state.lock();
-        let wanted = state.wanted.iter().map(|(key, object)| (key, object.head.generation()));
+        let wanted = state.wanted.iter().map(|(key, object)| (key, object.metadata.generation()));
         let wanted: BTreeSet<_> = wanted.collect();
         let done: BTreeSet<_> = state.done.iter().map(|(key, generation)| (key, *generation)).collect();
         wanted.symmetric_difference(&done).map(|(key, generation)| format!("{key}: {generation}")).collect()
@@ -137,7 +137,7 @@ impl Things {
                 sleep(Duration::from_millis(random.below(300))).await;
                 let state = things.state.lock();
                 let version = (state.log.len() as u64).into();
-                let end = ListEnd::new(version);
+                let end = ListMeta::new(version);
                 Ok(Page { items: state.wanted.values().cloned().collect(), end })
             }
         };

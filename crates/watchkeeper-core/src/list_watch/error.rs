@@ -33,7 +33,7 @@ pub enum ListError {
     Malformed(#[source] BoxError),
     /// The server rejected the request for the reason in the status.
     #[error("list rejected by the server")]
-    Refused(#[source] Box<Status>),
+    Rejected(#[source] Box<Status>),
 }
 
 /// An error of a watch, from opening it or while it runs.
@@ -65,7 +65,7 @@ pub enum WatchError {
     Internal(#[source] Box<Status>),
     /// The server rejected the request for the reason in the status: list again.
     #[error("watch rejected by the server")]
-    Refused(#[source] Box<Status>),
+    Rejected(#[source] Box<Status>),
 }
 
 impl From<Status> for ListError {
@@ -75,7 +75,7 @@ impl From<Status> for ListError {
             status if status.is_expired() => Self::Expired(status),
             status if status.is_too_large_resource_version() => Self::TooLarge(status),
             status if status.is_too_many_requests() => Self::TooManyRequests(status),
-            status => Self::Refused(status),
+            status => Self::Rejected(status),
         }
     }
 }
@@ -88,7 +88,7 @@ impl From<Status> for WatchError {
             status if status.is_too_large_resource_version() => Self::TooLarge(status),
             status if status.is_too_many_requests() => Self::TooManyRequests(status),
             status if status.is_internal_error() => Self::Internal(status),
-            status => Self::Refused(status),
+            status => Self::Rejected(status),
         }
     }
 }
@@ -107,5 +107,5 @@ macro_rules! status_of {
     };
 }
 
-status_of!(ListError: Expired, TooLarge, TooManyRequests, Refused);
-status_of!(WatchError: Expired, TooLarge, TooManyRequests, Internal, Refused);
+status_of!(ListError: Expired, TooLarge, TooManyRequests, Rejected);
+status_of!(WatchError: Expired, TooLarge, TooManyRequests, Internal, Rejected);

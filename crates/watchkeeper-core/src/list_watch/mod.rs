@@ -20,7 +20,7 @@ use futures_core::Stream;
 
 pub use collection::Collection;
 pub use error::{BoxError, ListError, WatchError};
-pub use factory::Sources;
+pub use factory::ListWatchFactory;
 pub use paging::{EndlessList, MAX_EMPTY_PAGES, MAX_PAGES, Paging};
 pub use request::{ListAt, ListRequest, WatchFrom, WatchRequest};
 pub use union::Union;
@@ -38,7 +38,7 @@ pub type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchEvent, WatchError>>
 ///
 /// It fails if the server rejects the watch, which the reflector reports. A failure after that is an
 /// item of the stream, and is retried without a report.
-pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchError>> + Send>>;
+pub type WatchFuture = Pin<Box<dyn Future<Output = Result<WatchStream, WatchError>> + Send>>;
 
 /// A collection that can be listed and watched, as client-go's `ListerWatcher`.
 ///
@@ -52,36 +52,36 @@ pub type WatchOpening = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErr
 /// ```
 /// use futures_util::{FutureExt, StreamExt, future, stream};
 /// use watchkeeper_core::{
-///     Encoded, HeadBuilder, ListAt, ListEnd, ListPart, ListRequest, ListStream, ListWatch, Object,
-///     WatchOpening, WatchRequest,
+///     Encoded, ObjectMetaBuilder, ListAt, ListMeta, ListPart, ListRequest, ListStream, ListWatch, Object,
+///     WatchFuture, WatchRequest,
 /// };
 ///
 /// struct Still(Object);
 ///
 /// impl ListWatch for Still {
 ///     fn list(&self, _: ListRequest) -> ListStream {
-///         let end = ListEnd::new(self.0.head.version().clone());
+///         let end = ListMeta::new(self.0.metadata.resource_version().clone());
 ///         Box::pin(stream::iter([Ok(ListPart::Item(self.0.clone())), Ok(ListPart::End(end))]))
 ///     }
 ///
-///     fn watch(&self, _: WatchRequest) -> WatchOpening {
+///     fn watch(&self, _: WatchRequest) -> WatchFuture {
 ///         Box::pin(future::ok(stream::pending().boxed()))
 ///     }
 /// }
 ///
-/// let head = HeadBuilder::default().name("motd").version("7").finish();
-/// let source: Box<dyn ListWatch> = Box::new(Still(Object { head, encoded: Encoded::json(*b"{}") }));
+/// let head = ObjectMetaBuilder::default().name("motd").version("7").finish();
+/// let source: Box<dyn ListWatch> = Box::new(Still(Object { metadata: head, encoded: Encoded::json(*b"{}") }));
 ///
 /// let list = source.list(ListRequest { at: ListAt::Any, limit: None });
 /// let parts: Vec<_> = list.map(Result::unwrap).collect().now_or_never().unwrap();
-/// assert!(matches!(&parts[..], [ListPart::Item(_), ListPart::End(end)] if end.version == 7.into()));
+/// assert!(matches!(&parts[..], [ListPart::Item(_), ListPart::End(end)] if end.resource_version == 7.into()));
 /// ```
 pub trait ListWatch: Send + Sync {
     /// Lists the collection, or a page of it.
     fn list(&self, request: ListRequest) -> ListStream;
 
     /// Watches the collection.
-    fn watch(&self, request: WatchRequest) -> WatchOpening;
+    fn watch(&self, request: WatchRequest) -> WatchFuture;
 
     /// Returns whether [`WatchFrom::InitialEvents`] is supported; `true` by default. If not, or if the
     /// server rejects such a watch, the reflector lists first.
@@ -103,7 +103,7 @@ macro_rules! impl_for_pointers {
                 (**self).list(request)
             }
 
-            fn watch(&self, request: WatchRequest) -> WatchOpening {
+            fn watch(&self, request: WatchRequest) -> WatchFuture {
                 (**self).watch(request)
             }
 
@@ -129,28 +129,28 @@ pub enum ListPart {
     /// An object of the collection.
     Item(Object),
     /// The end of the page. Nothing follows it.
-    End(ListEnd),
+    End(ListMeta),
 }
 
-/// The metadata of a list, known at the end of a page.
+/// The metadata of a list: `ListMeta` of `meta/v1`, and the type of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ListEnd {
+pub struct ListMeta {
     /// The resource version of the list, to watch from.
-    pub version: ResourceVersion,
+    pub resource_version: ResourceVersion,
     /// The token for the next page; `None` on the last page. A short or empty page is not
     /// necessarily the last.
     pub continue_token: Option<String>,
     /// The number of items in the remaining pages, if the server counts them.
-    pub remaining: Option<u64>,
+    pub remaining_item_count: Option<u64>,
     /// The list's `apiVersion`; empty if the source has none.
     pub api_version: String,
     /// The list's kind, such as `PodList`; empty if the source has none.
     pub kind: String,
 }
 
-impl ListEnd {
+impl ListMeta {
     /// Creates the end of an unpaged list.
-    pub fn new(version: ResourceVersion) -> Self {
-        Self { version, ..Self::default() }
+    pub fn new(resource_version: ResourceVersion) -> Self {
+        Self { resource_version, ..Self::default() }
     }
 }

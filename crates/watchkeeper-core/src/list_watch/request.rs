@@ -62,7 +62,7 @@ impl ListRequest {
 /// A request for a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchRequest {
-    /// Where to start.
+    /// The starting point.
     pub from: WatchFrom,
     /// The time after which the server ends the watch; `None` for the server's default.
     pub timeout: Option<Duration>,
@@ -70,7 +70,7 @@ pub struct WatchRequest {
     pub bookmarks: bool,
 }
 
-/// Where a watch starts.
+/// The starting point of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchFrom {
     /// With the first change after this version. Servers treat `""` and `"0"` as

@@ -24,12 +24,12 @@ use super::{Condition, Requirement, RequirementError, SelectorError};
 /// value is the empty value.
 ///
 /// ```
-/// use watchkeeper_core::{HeadBuilder, LabelSelector};
+/// use watchkeeper_core::{ObjectMetaBuilder, LabelSelector};
 ///
 /// let selector: LabelSelector = "tier notin (back, front), app == web".parse()?;
 /// assert_eq!(selector.to_string(), "app=web,tier notin (back,front)");
 ///
-/// let pod = HeadBuilder::default().name("web-0").label("app", "web").finish();
+/// let pod = ObjectMetaBuilder::default().name("web-0").label("app", "web").finish();
 /// assert!(selector.matches(|key| pod.label(key)));
 /// # Ok::<(), watchkeeper_core::SelectorError>(())
 /// ```

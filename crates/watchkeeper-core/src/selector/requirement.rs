@@ -76,7 +76,7 @@ pub enum RequirementError {
         /// The key of the requirement, shortened if long.
         key: String,
     },
-    /// The operator is none of `In`, `NotIn`, `Exists` and `DoesNotExist`.
+    /// The operator is not `In`, `NotIn`, `Exists` or `DoesNotExist`.
     #[error("invalid operator {operator:?} for label {key:?}: expected In, NotIn, Exists or DoesNotExist")]
     Operator {
         /// The key of the requirement, shortened if long.

@@ -1,7 +1,7 @@
 //! Statuses: the outcome of a request as an API server reports it.
 //!
 //! Input: a response body, an ERROR watch event, or a response of something other than an API server
-//! ([`UnexpectedAnswer`]); on the server, the constructors.
+//! ([`UnexpectedResponse`]); on the server, the constructors.
 //! Output: predicates (`is_not_found` etc.) with the semantics of client-go's.
 
 mod body;
@@ -16,7 +16,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use reason::{CauseType, StatusReason};
-pub use unexpected::UnexpectedAnswer;
+pub use unexpected::UnexpectedResponse;
 
 use crate::null::null_is_default;
 use body::Body;

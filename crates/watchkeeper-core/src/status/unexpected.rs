@@ -9,9 +9,9 @@ use crate::quoted::Quoted;
 /// An error response whose body is not a [`Status`]. Converts into one.
 ///
 /// ```
-/// use watchkeeper_core::{Status, UnexpectedAnswer};
+/// use watchkeeper_core::{Status, UnexpectedResponse};
 ///
-/// let answer = UnexpectedAnswer { code: 502, method: "GET", text: Some(b"bad gateway\n"), ..Default::default() };
+/// let answer = UnexpectedResponse { code: 502, method: "GET", text: Some(b"bad gateway\n"), ..Default::default() };
 /// let status = Status::from(answer);
 /// assert!(status.is_unexpected_server_error());
 /// assert_eq!(
@@ -20,7 +20,7 @@ use crate::quoted::Quoted;
 /// );
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
-pub struct UnexpectedAnswer<'a> {
+pub struct UnexpectedResponse<'a> {
     /// The HTTP status code.
     pub code: u16,
     /// The HTTP method of the request, in upper case.
@@ -36,7 +36,7 @@ pub struct UnexpectedAnswer<'a> {
     pub retry_after: Option<Duration>,
 }
 
-impl UnexpectedAnswer<'_> {
+impl UnexpectedResponse<'_> {
     /// The maximum number of body bytes in a message.
     pub const TEXT_LIMIT: usize = 2048;
 
@@ -108,8 +108,8 @@ impl UnexpectedAnswer<'_> {
     }
 }
 
-impl From<UnexpectedAnswer<'_>> for Status {
-    fn from(answer: UnexpectedAnswer<'_>) -> Self {
+impl From<UnexpectedResponse<'_>> for Status {
+    fn from(answer: UnexpectedResponse<'_>) -> Self {
         let server_message = answer.server_message();
         let message = answer.message(&server_message);
         let cause = CauseType::UnexpectedServerResponse;

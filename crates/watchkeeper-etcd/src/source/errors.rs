@@ -87,8 +87,8 @@ mod tests {
         let busy = Error::Busy { message: "busy".into() };
         assert!(matches!(list_error(busy), ListError::TooManyRequests(_)));
         let denied = || Error::PermissionDenied { message: "no".into() };
-        assert!(matches!(list_error(denied()), ListError::Refused(status) if status.is_forbidden()));
-        assert!(matches!(open_error(denied()), WatchError::Refused(_)));
+        assert!(matches!(list_error(denied()), ListError::Rejected(status) if status.is_forbidden()));
+        assert!(matches!(open_error(denied()), WatchError::Rejected(_)));
         assert!(matches!(list_error(Error::TooLong { length: 2, limit: 1 }), ListError::Malformed(_)));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
-use watchkeeper_core::{ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, ResourceVersion};
+use watchkeeper_core::{ListAt, ListError, ListMeta, ListPart, ListRequest, ListStream, ResourceVersion};
 
 use super::position::{Token, revision, version};
 use super::{Collection, errors};
@@ -144,11 +144,11 @@ impl Listing {
         let token = last.map(|_| Token { revision: self.revision, from: self.from.clone() }.encode());
         let beyond = u64::try_from(response.count).unwrap_or(0).saturating_sub(read as u64);
         let is_counted = token.is_some() && self.collection.selector.is_everything();
-        self.ready.push_back(ListPart::End(ListEnd {
-            version: version(self.revision),
+        self.ready.push_back(ListPart::End(ListMeta {
+            resource_version: version(self.revision),
             continue_token: token,
-            remaining: is_counted.then_some(beyond),
-            ..ListEnd::default()
+            remaining_item_count: is_counted.then_some(beyond),
+            ..ListMeta::default()
         }));
     }
 }

@@ -30,7 +30,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use watchkeeper_core::{
-    BoxError, LabelSelector, ListRequest, ListStream, ListWatch, ObjectKey, WatchOpening, WatchRequest,
+    BoxError, LabelSelector, ListRequest, ListStream, ListWatch, ObjectKey, WatchFuture, WatchRequest,
 };
 
 pub use keys::{KeyMapper, PrefixKeys};
@@ -167,7 +167,7 @@ impl ListWatch for EtcdSource {
         list::list(self.shared.clone(), request)
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         Box::pin(watch::open(self.shared.clone(), request))
     }
 

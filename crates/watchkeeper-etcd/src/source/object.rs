@@ -1,6 +1,6 @@
 //! Objects from keys and values (`source.S3`), and watch events from changes.
 
-use watchkeeper_core::{Encoded, HeadBuilder, Object, ObjectKey, WatchEvent};
+use watchkeeper_core::{Encoded, Object, ObjectKey, ObjectMetaBuilder, WatchEvent};
 
 use super::{Collection, Skipped};
 use crate::{Change, ChangeKind, KeyValue};
@@ -44,7 +44,7 @@ impl Collection {
     }
 
     fn decode(&self, key: &ObjectKey, kv: &KeyValue, version: i64, report: Report) -> Option<Object> {
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         let encoded = match self.values.decode(kv, &mut head) {
             Ok(encoded) => encoded,
             Err(error) => {
@@ -56,18 +56,18 @@ impl Collection {
         };
         head.uid(&kv.create_revision.to_string());
         let object = finish(head, key, version, encoded);
-        self.selector.matches(|name| object.head.label(name)).then_some(object)
+        self.selector.matches(|name| object.metadata.label(name)).then_some(object)
     }
 
     /// Returns an object of which only the key is known.
     fn bare(&self, key: &ObjectKey, kv: &KeyValue) -> Object {
-        finish(HeadBuilder::default(), key, kv.mod_revision, Encoded::json(*b"{}"))
+        finish(ObjectMetaBuilder::default(), key, kv.mod_revision, Encoded::json(*b"{}"))
     }
 }
 
-fn finish(mut head: HeadBuilder, key: &ObjectKey, version: i64, encoded: Encoded) -> Object {
+fn finish(mut head: ObjectMetaBuilder, key: &ObjectKey, version: i64, encoded: Encoded) -> Object {
     head.namespace(key.namespace().unwrap_or_default()).name(key.name()).version(&version.to_string());
-    Object { head: head.finish(), encoded }
+    Object { metadata: head.finish(), encoded }
 }
 
 #[cfg(test)]
@@ -105,7 +105,8 @@ mod tests {
         event.map_or_else(String::new, |event| match &event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
                 let body = String::from_utf8_lossy(&object.encoded.body).into_owned();
-                let (key, version, uid) = (object.head.key(), object.head.version(), object.head.uid());
+                let (key, version, uid) =
+                    (object.metadata.key(), object.metadata.resource_version(), object.metadata.uid());
                 format!("{} {key}@{version} of {uid}: {body}", event.kind())
             }
             WatchEvent::Bookmark(_) => unreachable!("changes have no bookmarks"),

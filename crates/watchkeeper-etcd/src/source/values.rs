@@ -1,18 +1,18 @@
 //! Decodes values.
 
 use serde::Deserialize;
-use watchkeeper_core::{BoxError, Encoded, HeadBuilder};
+use watchkeeper_core::{BoxError, Encoded, ObjectMetaBuilder};
 
 use crate::KeyValue;
 
 /// Decodes the value of a key. Implemented by closures. This one stores text as JSON and adds a label:
 ///
 /// ```
-/// use watchkeeper_core::{BoxError, Encoded, HeadBuilder};
+/// use watchkeeper_core::{BoxError, Encoded, ObjectMetaBuilder};
 /// use watchkeeper_etcd::{Etcd, EtcdSource, KeyValue};
 ///
 /// # let etcd = Etcd::builder(["http://127.0.0.1:2379"]).build()?;
-/// let notes = EtcdSource::new(etcd, "/notes/").values(|kv: &KeyValue, head: &mut HeadBuilder| {
+/// let notes = EtcdSource::new(etcd, "/notes/").values(|kv: &KeyValue, head: &mut ObjectMetaBuilder| {
 ///     let text = std::str::from_utf8(&kv.value)?;
 ///     head.label("long", if text.len() > 80 { "yes" } else { "no" });
 ///     Ok::<_, BoxError>(Encoded::json(serde_json::json!({ "text": text }).to_string().into_bytes()))
@@ -25,14 +25,14 @@ pub trait ValueDecoder: Send + Sync {
     ///
     /// # Errors
     /// If the value is not an object: the key is skipped, and [reported](crate::EtcdSource::on_skipped).
-    fn decode(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError>;
+    fn decode(&self, kv: &KeyValue, head: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError>;
 }
 
 impl<F> ValueDecoder for F
 where
-    F: Fn(&KeyValue, &mut HeadBuilder) -> Result<Encoded, BoxError> + Send + Sync,
+    F: Fn(&KeyValue, &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> + Send + Sync,
 {
-    fn decode(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError> {
+    fn decode(&self, kv: &KeyValue, head: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
         self(kv, head)
     }
 }
@@ -49,7 +49,7 @@ struct Body {
 }
 
 impl ValueDecoder for Json {
-    fn decode(&self, kv: &KeyValue, head: &mut HeadBuilder) -> Result<Encoded, BoxError> {
+    fn decode(&self, kv: &KeyValue, head: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
         if !kv.value.trim_ascii_start().starts_with(b"{") {
             return Err("value is not a JSON object".into());
         }
@@ -69,7 +69,7 @@ impl ValueDecoder for Json {
 pub struct Protobuf;
 
 impl ValueDecoder for Protobuf {
-    fn decode(&self, kv: &KeyValue, _: &mut HeadBuilder) -> Result<Encoded, BoxError> {
+    fn decode(&self, kv: &KeyValue, _: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
         Ok(Encoded::protobuf(&*kv.value))
     }
 }
@@ -80,7 +80,7 @@ mod tests {
 
     fn read(value: &'static str) -> Result<(Encoded, Vec<(String, String)>), BoxError> {
         let kv = KeyValue { value: value.into(), ..KeyValue::default() };
-        let mut head = HeadBuilder::default();
+        let mut head = ObjectMetaBuilder::default();
         let encoded = Json.decode(&kv, &mut head)?;
         let head = head.finish();
         Ok((encoded, head.labels().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))

@@ -28,6 +28,11 @@ use super::extract::{self, ExtractError};
 ///     type Kind = Widget;
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an apply configuration",
+    label = "expected an apply type such as `DeploymentApply`",
+    note = "apply types are in `watchkeeper_kinds::apply`; `apply_object` applies any serializable object"
+)]
 pub trait ApplyConfiguration: Serialize {
     /// The kind.
     type Kind;
@@ -38,7 +43,7 @@ pub trait ApplyConfiguration: Serialize {
     ///
     /// For a manager that owns nothing, the result has only name and namespace. The object needs its
     /// `managedFields`, which informers prune unless their
-    /// [options](watchkeeper_client::source::RestSources::intake) keep them. If a manager has applied an empty struct or
+    /// [options](watchkeeper_client::source::RestListWatchFactory::intake) keep them. If a manager has applied an empty struct or
     /// map and others have added to it, their fields are included: `managedFields` does not distinguish the two.
     ///
     /// # Errors

@@ -11,18 +11,17 @@ use crate::Api;
 impl<K: Serialize + DeserializeOwned> Api<K> {
     /// Applies an object with server-side apply; creates it if it does not exist.
     ///
-    /// What has no apply type is applied by [`ResourceClient::apply`], which takes anything:
-    /// `ResourceClient::apply(&api, &object, &options)`.
+    /// For objects without an apply type, use [`apply_object`].
     ///
     /// # Errors
-    /// As [`ResourceClient::apply`].
+    /// As [`apply_object`].
     ///
-    /// [`ResourceClient::apply`]: watchkeeper_client::resource::ResourceClient::apply
+    /// [`apply_object`]: watchkeeper_client::resource::ResourceClient::apply_object
     pub async fn apply<A>(&self, object: &A, options: &ApplyOptions) -> Result<K, RequestError>
     where
         A: ApplyConfiguration<Kind = K>,
     {
-        (**self).apply(object, options).await
+        self.apply_object(object, options).await
     }
 
     /// Applies the status of an object with server-side apply.
@@ -33,6 +32,6 @@ impl<K: Serialize + DeserializeOwned> Api<K> {
     where
         A: ApplyConfiguration<Kind = K>,
     {
-        (**self).apply_status(object, options).await
+        self.apply_object_status(object, options).await
     }
 }

@@ -6,7 +6,9 @@
 mod generated;
 
 use std::ops::Deref;
+use std::sync::Arc;
 
+use watchkeeper_client::rest::RateLimiter;
 use watchkeeper_client::{Client, ClientError};
 
 pub use generated::*;
@@ -47,6 +49,12 @@ impl ClientSet {
     /// If the configuration is missing or invalid.
     pub fn infer() -> Result<Self, ClientError> {
         Client::infer().map(Self::new)
+    }
+
+    /// Sets the rate limiter of all requests: see [`Client::rate_limiter`].
+    #[must_use]
+    pub fn rate_limiter(self, rate_limiter: Arc<RateLimiter>) -> Self {
+        Self { client: self.client.rate_limiter(rate_limiter) }
     }
 }
 

@@ -70,7 +70,7 @@ pub struct TypedFactory {
 }
 
 impl TypedFactory {
-    /// Creates a factory with default options.
+    /// Creates a factory with default options. It uses the client's [rate limiter](Client::rate_limiter).
     pub fn new(client: &Client) -> Self {
         InformerFactory::new(client.clone()).into()
     }

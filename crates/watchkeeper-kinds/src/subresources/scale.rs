@@ -47,7 +47,7 @@ impl<K: Scaled> Api<K> {
     /// Applies the scale of the object with the same name, with server-side apply.
     ///
     /// # Errors
-    /// As [`apply`](watchkeeper_client::resource::ResourceClient::apply).
+    /// As [`apply`](watchkeeper_client::resource::ResourceClient::apply_object).
     pub async fn apply_scale(
         &self,
         scale: &ScaleApply,

@@ -84,7 +84,7 @@ async fn the_source_of_a_kind_lists_its_collection() {
     let mut keys = Vec::new();
     while let Some(part) = parts.next().await {
         if let ListPart::Item(found) = part.unwrap() {
-            keys.push(found.head.key().clone());
+            keys.push(found.metadata.key().clone());
         }
     }
     assert_eq!(keys, [ObjectKey::namespaced(&world.target.namespace, "a")]);

@@ -170,19 +170,19 @@ where
     let left = with("spec", json!({"template": template}));
 
     let dry = ApplyOptions { dry_run: true, ..by("owner") };
-    note.note_outcome("dry apply", &deployments.apply(&applied, &dry).await);
+    note.note_outcome("dry apply", &deployments.apply_object(&applied, &dry).await);
     assert!(deployments.get_opt("d").await.unwrap().is_none());
-    note.note_outcome("apply", &deployments.apply(&applied, &by("owner")).await);
-    note.note_outcome("apply again", &deployments.apply(&applied, &by("owner")).await);
-    let refused = deployments.apply(&scaled, &by("scaler")).await;
+    note.note_outcome("apply", &deployments.apply_object(&applied, &by("owner")).await);
+    note.note_outcome("apply again", &deployments.apply_object(&applied, &by("owner")).await);
+    let refused = deployments.apply_object(&scaled, &by("scaler")).await;
     assert!(refused.as_ref().is_err_and(|error| error.is_conflict()));
     note.note_outcome("apply, in conflict", &refused);
-    note.note_outcome("apply, by force", &deployments.apply(&scaled, &forced).await);
-    let refused = deployments.apply(&applied, &by("owner")).await;
+    note.note_outcome("apply, by force", &deployments.apply_object(&scaled, &forced).await);
+    let refused = deployments.apply_object(&applied, &by("owner")).await;
     note.note_outcome("apply, in conflict with force", &refused);
-    note.note_outcome("apply status", &deployments.apply_status(&observed, &by("controller")).await);
+    note.note_outcome("apply status", &deployments.apply_object_status(&observed, &by("controller")).await);
     // Fields without an owner are removed.
-    let left = deployments.apply(&left, &by("scaler")).await.unwrap();
+    let left = deployments.apply_object(&left, &by("scaler")).await.unwrap();
     note.note("apply less", &left);
     note.note("owners", &owners(&left));
 }

@@ -96,14 +96,17 @@ fn first_few(all: &[String], few: usize, separator: &str) -> String {
 #[cfg(test)]
 mod tests {
     use crate::cell::{Cell, Subject};
-    use crate::times::Times;
+    use crate::timestamp_format::TimestampFormat;
     use serde_json::{Value, json};
 
     fn assert_prints(cases: &[(&'static str, Value, &str)]) {
         let now = "2026-11-15T10:00:00Z".parse().unwrap();
         for (cell, object, expected) in cases {
-            let value =
-                Cell::parse(cell).unwrap().value(&Subject::new(object, Times::Ages { now }, Some("chosen")));
+            let value = Cell::parse(cell).unwrap().value(&Subject::new(
+                object,
+                TimestampFormat::Age { now },
+                Some("chosen"),
+            ));
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             assert_eq!(text, *expected, "{cell} of {object}");
         }

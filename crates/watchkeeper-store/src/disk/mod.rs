@@ -71,7 +71,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
-use watchkeeper_core::{Check, ObjectKey};
+use watchkeeper_core::{HealthCheck, ObjectKey};
 
 pub use error::OpenError;
 pub use recover::{Cut, Damage, LogContents, Recovery, read_log};
@@ -213,9 +213,9 @@ impl DiskStore {
     }
 
     /// Returns a readiness check that fails while writes fail. The store keeps retrying by itself.
-    pub fn check(&self) -> Check {
+    pub fn check(&self) -> HealthCheck {
         let health = self.health.clone();
-        Check::new("store", move || health.get().map_or(Ok(()), Err)).ready_only()
+        HealthCheck::new("store", move || health.get().map_or(Ok(()), Err)).ready_only()
     }
 
     #[cfg(test)]

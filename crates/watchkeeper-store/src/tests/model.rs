@@ -167,7 +167,7 @@ impl<S: Subject> Run<S> {
         }
         let stored = result.unwrap();
         assert_eq!(stored.modified(), Revision::new(self.current.get() + 1), "store.T1");
-        assert_eq!(stored.object().head.version(), &stored.modified().into(), "store.T2");
+        assert_eq!(stored.object().metadata.resource_version(), &stored.modified().into(), "store.T2");
         assert_eq!(stored.created(), existing.map_or(stored.modified(), |existing| existing.created()));
         self.changed(index, text, Some(stored));
     }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use watchkeeper_core::{
-    ListError, ListRequest, ListStream, ListWatch, WatchError, WatchOpening, WatchRequest,
+    ListError, ListRequest, ListStream, ListWatch, WatchError, WatchFuture, WatchRequest,
 };
 
 pub use object::object;
@@ -158,7 +158,7 @@ impl ListWatch for Script {
         }
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         match self.respond(Request::Watch(request)) {
             Some(Kind::Watch(watch)) => playback::watch(self, watch),
             Some(Kind::WatchError(error)) => Box::pin(async move { Err(error) }),

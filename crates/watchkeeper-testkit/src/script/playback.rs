@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt as _, stream};
 use tokio::time::sleep;
-use watchkeeper_core::{ListStream, WatchOpening};
+use watchkeeper_core::{ListStream, WatchFuture};
 
 use super::response::Step;
 use super::{List, Script, Watch};
@@ -38,7 +38,7 @@ pub(super) fn list(script: &Script, list: List) -> ListStream {
     play(script, list.into_steps())
 }
 
-pub(super) fn watch(script: &Script, watch: Watch) -> WatchOpening {
+pub(super) fn watch(script: &Script, watch: Watch) -> WatchFuture {
     let stream = play(script, watch.into_steps());
     Box::pin(async move { Ok(stream) })
 }

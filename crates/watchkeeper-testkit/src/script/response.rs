@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use watchkeeper_core::{
-    Bookmark, ListEnd, ListError, ListPart, Object, ResourceVersion, WatchError, WatchEvent,
+    Bookmark, ListError, ListMeta, ListPart, Object, ResourceVersion, WatchError, WatchEvent,
 };
 
 use super::Request;
@@ -56,13 +56,13 @@ pub(super) enum Step<T, E> {
 pub struct List {
     steps: Vec<Step<ListPart, ListError>>,
     /// `None` if the list is incomplete.
-    end: Option<ListEnd>,
+    end: Option<ListMeta>,
 }
 
 impl List {
     /// Creates an empty list at a version.
     pub fn at(version: impl Into<ResourceVersion>) -> Self {
-        let end = ListEnd::new(version.into());
+        let end = ListMeta::new(version.into());
         Self { steps: Vec::new(), end: Some(end) }
     }
 
@@ -102,7 +102,7 @@ impl List {
     /// Sets the remaining item count.
     pub fn remaining(mut self, items: u64) -> Self {
         if let Some(end) = &mut self.end {
-            end.remaining = Some(items);
+            end.remaining_item_count = Some(items);
         }
         self
     }

@@ -64,7 +64,7 @@ fn newest(
         }
     };
     let is_there =
-        |object: &Object| namespace.is_none_or(|wanted| object.head.key().namespace() == Some(wanted));
+        |object: &Object| namespace.is_none_or(|wanted| object.metadata.key().namespace() == Some(wanted));
     let mut events: Vec<_> = match (uid, namespace) {
         (Some(uid), _) => {
             let about = snapshot.by_index(BY_INVOLVED_OBJECT, uid).into_iter().flatten();

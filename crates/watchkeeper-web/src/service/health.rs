@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode, Uri};
-use watchkeeper_core::{Check, Health};
+use watchkeeper_core::{Health, HealthCheck};
 
 use super::Service;
 use crate::catalog::{Catalog, path_of};
@@ -34,8 +34,8 @@ pub(super) fn checks(catalog: &Catalog) -> Health {
         if stale.is_empty() { Ok(()) } else { Err(format!("stale: {}", stale.join(", "))) }
     };
     Health::default()
-        .check(Check::new("api-server", reachable).ready_only())
-        .check(Check::new("informers", current).ready_only())
+        .check(HealthCheck::new("api-server", reachable).ready_only())
+        .check(HealthCheck::new("informers", current).ready_only())
         .with_reasons()
 }
 
@@ -48,7 +48,7 @@ pub(super) async fn health(State(service): State<Service>, uri: Uri) -> Result<R
     let is_verbose = query.iter().any(|(name, _)| name == "verbose");
     let answer = service.health.answer(uri.path(), &excluded, is_verbose);
     let answer = answer.ok_or_else(|| Failure::not_found(format!("check {} not found", uri.path())))?;
-    let status = if answer.is_well { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
+    let status = if answer.is_healthy { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
     let text = HeaderValue::from_static("text/plain; charset=utf-8");
     Ok((status, [(CONTENT_TYPE, text)], answer.text).into_response())
 }

@@ -87,7 +87,7 @@ async fn from_cache(service: &Service, mapping: &Arc<Mapping>, key: &ObjectKey) 
     let mut json = Vec::with_capacity(object.encoded.body.len() + 64);
     transcode::to_json(&object.encoded, watched.informer.kind(), Types::Named, &mut json)
         .map_err(Failure::internal)?;
-    Ok(Found { json, version: object.head.version().to_string() })
+    Ok(Found { json, version: object.metadata.resource_version().to_string() })
 }
 
 /// Reads an object from the API server, including fields that the cache drops.

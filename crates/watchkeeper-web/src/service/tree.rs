@@ -1,4 +1,4 @@
-//! Owner tree of an object, from the cache.
+//! OwnerReference tree of an object, from the cache.
 //!
 //! Input: snapshots of all cached resources, with their owner references.
 //! Output: a tree by [`OwnerGraph`], with health by [`assess`].
@@ -12,7 +12,7 @@ use http::Uri;
 use serde_json::Value;
 use watchkeeper_cache::Snapshot;
 use watchkeeper_client::discovery::Mapping;
-use watchkeeper_core::{GroupVersionResource, Head, Object, ObjectKey, Owner};
+use watchkeeper_core::{GroupVersionResource, Object, ObjectKey, ObjectMeta, OwnerReference};
 use watchkeeper_wire::{Kind, decode};
 
 use super::Service;
@@ -53,7 +53,7 @@ pub(super) async fn tree(
     let members = filter_permitted(&service, &identity, namespace, &asked, cached.below(&top)).await;
     // If the topmost owner may not be seen, the tree starts below it.
     let graph = OwnerGraph::new(members);
-    let index = graph.find(asked.object.head.uid()).ok_or_else(absent)?;
+    let index = graph.find(asked.object.metadata.uid()).ok_or_else(absent)?;
     let index = if up { graph.top(index) } else { index };
     Ok(success(graph.tree(index, &mut |member| condition(member, &service.undecodable))))
 }
@@ -70,7 +70,7 @@ async fn filter_permitted(
     let mut seen = Vec::with_capacity(all.len());
     for member in all {
         let of = &member.mapping.resource;
-        let is_asked = member.object.head.uid() == asked.object.head.uid();
+        let is_asked = member.object.metadata.uid() == asked.object.metadata.uid();
         let known = may.get(of).copied();
         let may_see = match known {
             Some(known) => known,
@@ -112,13 +112,13 @@ struct CachedObjects(Vec<(Arc<Mapping>, Snapshot)>);
 impl CachedObjects {
     /// Returns an object and everything below it.
     fn below(&self, top: &Member) -> Vec<Member> {
-        let mut seen = HashSet::from([top.object.head.uid().to_owned()]);
+        let mut seen = HashSet::from([top.object.metadata.uid().to_owned()]);
         let mut found = vec![top.clone()];
         let mut at = 0;
         while let Some(owner) = found.get(at).map(|member| member.object.clone()) {
             for (mapping, snapshot) in &self.0 {
-                for object in snapshot.owned_by(owner.head.uid()) {
-                    if seen.insert(object.head.uid().to_owned()) {
+                for object in snapshot.owned_by(owner.metadata.uid()) {
+                    if seen.insert(object.metadata.uid().to_owned()) {
                         found.push(Member { mapping: mapping.clone(), object: object.clone() });
                     }
                 }
@@ -131,9 +131,9 @@ impl CachedObjects {
     /// Follows owners up as far as they are cached.
     fn topmost(&self, asked: &Member) -> Member {
         let mut at = asked.clone();
-        let mut seen = HashSet::from([at.object.head.uid().to_owned()]);
-        while let Some(owner) = self.owner(&at.object.head) {
-            if seen.len() >= MAX_DEPTH || !seen.insert(owner.object.head.uid().to_owned()) {
+        let mut seen = HashSet::from([at.object.metadata.uid().to_owned()]);
+        while let Some(owner) = self.owner(&at.object.metadata) {
+            if seen.len() >= MAX_DEPTH || !seen.insert(owner.object.metadata.uid().to_owned()) {
                 break;
             }
             at = owner;
@@ -142,12 +142,12 @@ impl CachedObjects {
     }
 
     /// Returns the controller, or else the first existing owner.
-    fn owner(&self, head: &Head) -> Option<Member> {
-        let owners = head.controller().into_iter().chain(head.owners());
+    fn owner(&self, head: &ObjectMeta) -> Option<Member> {
+        let owners = head.controller().into_iter().chain(head.owner_references());
         owners.into_iter().find_map(|owner| self.find(&owner, head.key().namespace()))
     }
 
-    fn find(&self, owner: &Owner<'_>, namespace: Option<&str>) -> Option<Member> {
+    fn find(&self, owner: &OwnerReference<'_>, namespace: Option<&str>) -> Option<Member> {
         let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
         self.0.iter().filter(|(of, _)| of.kind.kind == owner.kind && of.kind.group == group).find_map(
             |(mapping, snapshot)| {
@@ -156,7 +156,7 @@ impl CachedObjects {
                 } else {
                     ObjectKey::cluster(owner.name)
                 };
-                let is_it = |object: &&Arc<Object>| object.head.uid() == owner.uid;
+                let is_it = |object: &&Arc<Object>| object.metadata.uid() == owner.uid;
                 let object = snapshot.get(&key).filter(is_it)?.clone();
                 Some(Member { mapping: mapping.clone(), object })
             },

@@ -45,9 +45,9 @@ impl ObjectEncoder {
     }
 
     fn identity(&self, object: &Object) -> Value {
-        let head = &object.head;
+        let head = &object.metadata;
         let mut metadata =
-            json!({"name": head.key().name(), "uid": head.uid(), "resourceVersion": head.version()});
+            json!({"name": head.key().name(), "uid": head.uid(), "resourceVersion": head.resource_version()});
         if let Some(namespace) = head.key().namespace() {
             metadata["namespace"] = namespace.into();
         }
@@ -58,12 +58,12 @@ impl ObjectEncoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use watchkeeper_core::{Encoded, HeadBuilder};
+    use watchkeeper_core::{Encoded, ObjectMetaBuilder};
     use watchkeeper_metrics::Registry;
 
     fn encoded(registry: &Registry, kind: &str, body: &str) -> String {
-        let head = HeadBuilder::default().namespace("shop").name("a").uid("u").version("7").finish();
-        let object = Object { head, encoded: Encoded::json(body.as_bytes()) };
+        let head = ObjectMetaBuilder::default().namespace("shop").name("a").uid("u").version("7").finish();
+        let object = Object { metadata: head, encoded: Encoded::json(body.as_bytes()) };
         let undecodable = Undecodable::new(registry).unwrap();
         ObjectEncoder::new(Kind::new("", "v1", kind), undecodable).encode(&object).to_string()
     }

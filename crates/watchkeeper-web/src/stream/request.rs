@@ -134,7 +134,7 @@ impl SubscriptionRequest {
         };
         if !self.name.is_empty() {
             let name = self.name.clone();
-            filter = filter.and(Filter::of(move |object| object.head.key().name() == name));
+            filter = filter.and(Filter::of(move |object| object.metadata.key().name() == name));
         }
         if !self.label_selector.is_empty() {
             let labels = self.label_selector.parse::<LabelSelector>();

@@ -59,8 +59,8 @@ impl Rows {
     pub(super) fn of(&self, objects: &[Arc<Object>]) -> Vec<Arc<str>> {
         let made = self.made.lock();
         let known = |object: &Arc<Object>| {
-            let (version, row) = made.get(object.head.key())?;
-            (version == object.head.version()).then(|| Arc::clone(row))
+            let (version, row) = made.get(object.metadata.key())?;
+            (version == object.metadata.resource_version()).then(|| Arc::clone(row))
         };
         let known: Vec<Option<Arc<str>>> = objects.iter().map(known).collect();
         drop(made);
@@ -83,7 +83,7 @@ impl Rows {
         let now = self.store.snapshot();
         let mut made = self.made.lock();
         for (object, row) in rows {
-            made.insert(object.head.key().clone(), (object.head.version().clone(), row));
+            made.insert(object.metadata.key().clone(), (object.metadata.resource_version().clone(), row));
         }
         if made.len() > now.len() + now.len() / 4 + SLACK {
             made.retain(|key, _| now.get(key).is_some());

@@ -250,10 +250,10 @@ impl Changes {
         match delta {
             Delta::Added { new, .. } | Delta::Updated { new, .. } | Delta::Resync(new) => {
                 // A replacement follows the deletion of the object that it replaces.
-                self.gone.pop_if(|key| key == new.head.key());
+                self.gone.pop_if(|key| key == new.metadata.key());
                 self.now.push(new);
             }
-            Delta::Deleted { old, .. } => self.gone.push(old.head.key().clone()),
+            Delta::Deleted { old, .. } => self.gone.push(old.metadata.key().clone()),
         }
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 use watchkeeper_client::Client;
-use watchkeeper_core::{GroupVersion, GroupVersionResource, Head, Object};
-use watchkeeper_print::{Column, Columns, PrinterColumn, Times, columns};
+use watchkeeper_core::{GroupVersion, GroupVersionResource, Object, ObjectMeta};
+use watchkeeper_print::{Column, Columns, PrinterColumn, TimestampFormat, columns};
 use watchkeeper_wire::{Kind, decode};
 
 use crate::tree::{Condition, Health, assess};
@@ -72,7 +72,7 @@ impl Table {
         undecodable: Undecodable,
     ) -> Self {
         let builtin = columns(&resource.group, &resource.version, &resource.resource);
-        if !builtin.are_of_others() {
+        if !builtin.is_default() {
             return Self { kind, columns: Source::Builtin(builtin), undecodable };
         }
         let requested = defined(resource, client).await;
@@ -89,7 +89,7 @@ impl Table {
 
     /// Returns the column definitions, as JSON.
     pub(super) fn head(&self) -> Arc<str> {
-        let columns = self.columns().dated();
+        let columns = self.columns().definitions_with_dates();
         let columns = columns.iter().map(|column| {
             json!({"name": column.name, "type": column.value_type, "priority": column.priority,
                    "description": column.description, "role": role(column)})
@@ -100,18 +100,18 @@ impl Table {
     /// Returns the row of an object, as JSON: key, UID, resource version, creation time, labels, cells and health. An
     /// object that cannot be decoded is reported, and has empty cells.
     pub(super) fn row(&self, object: &Object) -> Arc<str> {
-        let head = &object.head;
+        let head = &object.metadata;
         let value: Value = decode(&object.encoded, &self.kind).unwrap_or_else(|error| {
             self.undecodable.report(self.kind.name(), object, &error);
             Value::Null
         });
-        let mut cells = self.columns().row(&value, Times::Moments);
+        let mut cells = self.columns().row(&value, TimestampFormat::Absolute);
         cells.truncate(self.columns().definitions().len());
-        let created = head.created().map(|created| created.to_string()).unwrap_or_default();
+        let created = head.creation_timestamp().map(|created| created.to_string()).unwrap_or_default();
         let row = (
             head.key().as_str(),
             head.uid(),
-            head.version(),
+            head.resource_version(),
             created,
             Labels(head),
             cells,
@@ -158,7 +158,7 @@ fn role(column: &Column) -> Option<&'static str> {
     ROLES.iter().find(|(heading, _)| *heading == column.name).map(|(_, role)| *role)
 }
 
-struct Labels<'a>(&'a Head);
+struct Labels<'a>(&'a ObjectMeta);
 
 impl Serialize for Labels<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

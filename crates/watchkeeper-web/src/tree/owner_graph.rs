@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use watchkeeper_client::discovery::Mapping;
-use watchkeeper_core::{Head, Object};
+use watchkeeper_core::{Object, ObjectMeta};
 
 use super::health::Health;
 use super::{Condition, MAX_DEPTH, Node};
@@ -40,16 +40,16 @@ impl OwnerGraph {
         let mut seen = HashSet::<Box<str>>::new();
         // tree.T1. Objects without a UID, which are not persisted, are not compared.
         let is_first = |member: &Member| {
-            let uid = member.object.head.uid();
+            let uid = member.object.metadata.uid();
             uid.is_empty() || seen.insert(uid.into())
         };
         let mut members: Vec<Member> = members.into_iter().filter(is_first).collect();
         members.sort_by(in_order);
 
-        let uid = |(index, member): (usize, &Member)| (member.object.head.uid().into(), index);
+        let uid = |(index, member): (usize, &Member)| (member.object.metadata.uid().into(), index);
         let mut by_uid: HashMap<Box<str>, usize> = members.iter().enumerate().map(uid).collect();
         by_uid.remove("");
-        let parent = |member: &Member| parent_of(&member.object.head, &members, &by_uid);
+        let parent = |member: &Member| parent_of(&member.object.metadata, &members, &by_uid);
         let mut parents: Vec<Option<usize>> = members.iter().map(parent).collect();
         break_cycles(&mut parents);
         let mut children = vec![Vec::new(); members.len()];
@@ -110,7 +110,7 @@ impl OwnerGraph {
         let own = assess(member);
         let children: Vec<Node> =
             self.children[index.0].iter().map(|child| self.tree(NodeIndex(*child), assess)).collect(); // bounded depth: tree.T4
-        let (head, mapping) = (&member.object.head, &member.mapping);
+        let (head, mapping) = (&member.object.metadata, &member.mapping);
         Node {
             group: mapping.resource.group.clone(),
             version: mapping.resource.version.clone(),
@@ -119,7 +119,7 @@ impl OwnerGraph {
             namespace: head.key().namespace().unwrap_or_default().to_owned(),
             name: head.key().name().to_owned(),
             uid: head.uid().to_owned(),
-            created: head.created().map(|created| created.to_string()),
+            created: head.creation_timestamp().map(|created| created.to_string()),
             health: own.health,
             below: children
                 .iter()
@@ -151,21 +151,21 @@ impl OwnerGraph {
 /// Compares siblings (`tree.T5`).
 fn in_order(one: &Member, other: &Member) -> Ordering {
     fn parts(member: &Member) -> (&str, &str, Option<&str>, &str, &str) {
-        let (head, mapping) = (&member.object.head, &member.mapping);
+        let (head, mapping) = (&member.object.metadata, &member.mapping);
         (&mapping.kind.kind, head.key().name(), head.key().namespace(), head.uid(), &mapping.resource.group)
     }
     parts(one).cmp(&parts(other))
 }
 
 /// Finds the parent of an object (`tree.T2`).
-fn parent_of(head: &Head, members: &[Member], by_uid: &HashMap<Box<str>, usize>) -> Option<usize> {
+fn parent_of(head: &ObjectMeta, members: &[Member], by_uid: &HashMap<Box<str>, usize>) -> Option<usize> {
     let index_of = |uid: &str| {
         let index = *by_uid.get(uid)?;
-        let namespace = members[index].object.head.key().namespace();
+        let namespace = members[index].object.metadata.key().namespace();
         (namespace.is_none() || namespace == head.key().namespace()).then_some(index)
     };
     let controller = head.controller().and_then(|owner| index_of(owner.uid));
-    controller.or_else(|| head.owners().find_map(|owner| index_of(owner.uid)))
+    controller.or_else(|| head.owner_references().find_map(|owner| index_of(owner.uid)))
 }
 
 /// Breaks cycles (`tree.T3`). Members are sorted, so the first object of a cycle has the lowest index.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use watchkeeper_core::{Encoded, GroupVersionKind, GroupVersionResource, HeadBuilder, Owner};
+use watchkeeper_core::{Encoded, GroupVersionKind, GroupVersionResource, ObjectMetaBuilder, OwnerReference};
 
 use super::*;
 
@@ -22,10 +22,10 @@ fn sketch(kind: &'static str, name: &str, owners: &[&str]) -> Sketch {
 }
 
 fn member(of: &Sketch) -> Member {
-    let mut head = HeadBuilder::default();
+    let mut head = ObjectMetaBuilder::default();
     head.name(&of.name).namespace(of.namespace).uid(&of.uid);
     for (uid, controller) in &of.owners {
-        head.owner(&Owner { uid, controller: *controller, ..Owner::default() });
+        head.owner(&OwnerReference { uid, controller: *controller, ..OwnerReference::default() });
     }
     let mapping = Mapping {
         resource: GroupVersionResource::new("", "v1", "things"),
@@ -33,7 +33,7 @@ fn member(of: &Sketch) -> Member {
         singular: String::new(),
         namespaced: !of.namespace.is_empty(),
     };
-    let object = Object { head: head.finish(), encoded: Encoded::json(b"{}".as_slice()) };
+    let object = Object { metadata: head.finish(), encoded: Encoded::json(b"{}".as_slice()) };
     Member { mapping: Arc::new(mapping), object: Arc::new(object) }
 }
 
@@ -131,7 +131,7 @@ fn trees_can_start_anywhere_and_top_finds_the_root() {
     ];
     let graph = graph(&of);
     let pod = graph.find("u-p").unwrap();
-    assert_eq!(graph.member(graph.top(pod)).object.head.uid(), "u-web");
+    assert_eq!(graph.member(graph.top(pod)).object.metadata.uid(), "u-web");
     assert_eq!(graph.find(""), None);
     let set = graph.tree(graph.parent(pod).unwrap(), &mut |_| Condition::UNKNOWN);
     assert_eq!((&*set.name, set.children.len()), ("set", 1));
@@ -147,7 +147,7 @@ fn own_health_and_worst_descendant_are_separate() {
         sketch("Pod", "good", &["u-set*"]),
     ];
     let graph = graph(&of);
-    let mut own = |member: &Member| match member.object.head.key().name() {
+    let mut own = |member: &Member| match member.object.metadata.key().name() {
         "web" => Condition { health: Health::Progressing, status: String::new() },
         "bad" => Condition { health: Health::Degraded, status: String::new() },
         "good" => Condition { health: Health::Healthy, status: String::new() },

@@ -11,7 +11,7 @@
 //!   its limit.
 
 use bytes::Bytes;
-use watchkeeper_core::{ListEnd, ResourceVersion};
+use watchkeeper_core::{ListMeta, ResourceVersion};
 
 use super::stream::{Stream, ValueLimit, ValueRange};
 use super::{Keys, Reader, text};
@@ -21,7 +21,7 @@ use crate::{Limits, Malformed, Problem};
 ///
 /// `items` may come before `metadata`, as for custom resources, or after it, and may be `null` or
 /// absent. Other fields are skipped. A body that is not a list, such as a `Status`, has no items; check
-/// [`kind`](ListEnd::kind).
+/// [`kind`](ListMeta::kind).
 ///
 /// ```
 /// use watchkeeper_wire::{Limits, json};
@@ -36,7 +36,7 @@ use crate::{Limits, Malformed, Problem};
 ///     }
 /// }
 /// assert_eq!(items, [br#"{"a":1}"#.as_slice(), br#"{"b":[2]}"#]);
-/// assert_eq!(split.finish()?.version, "42".into());
+/// assert_eq!(split.finish()?.resource_version, "42".into());
 /// # Ok::<(), watchkeeper_wire::Malformed>(())
 /// ```
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub struct ListSplitter {
     envelope: usize,
     /// The fields read so far, by [`Field`].
     seen: [bool; 4],
-    end: ListEnd,
+    end: ListMeta,
 }
 
 /// The token being read or expected next.
@@ -89,7 +89,7 @@ impl ListSplitter {
             stream: Stream::default(),
             envelope: 0,
             seen: [false; 4],
-            end: ListEnd::default(),
+            end: ListMeta::default(),
         }
     }
 
@@ -122,7 +122,7 @@ impl ListSplitter {
     ///
     /// # Errors
     /// [`Problem::Truncated`] if the body is incomplete, or an earlier error.
-    pub fn finish(self) -> Result<ListEnd, Malformed> {
+    pub fn finish(self) -> Result<ListMeta, Malformed> {
         match self.state {
             State::Nothing => Ok(self.end),
             State::Failed(error) => Err(error),
@@ -243,7 +243,7 @@ impl ListSplitter {
     }
 }
 
-fn read_metadata(reader: &mut Reader<'_>, end: &mut ListEnd) -> Result<(), Malformed> {
+fn read_metadata(reader: &mut Reader<'_>, end: &mut ListMeta) -> Result<(), Malformed> {
     let mut keys = Keys::default();
     reader.begin_object()?;
     while let Some(key) = reader.next_key_bytes()? {
@@ -252,12 +252,12 @@ fn read_metadata(reader: &mut Reader<'_>, end: &mut ListEnd) -> Result<(), Malfo
             continue;
         }
         match &*key {
-            b"resourceVersion" => end.version = ResourceVersion::from(&*reader.string()?),
+            b"resourceVersion" => end.resource_version = ResourceVersion::from(&*reader.string()?),
             b"continue" => {
                 end.continue_token = Some(reader.string()?.into_owned()).filter(|token| !token.is_empty());
             }
             b"remainingItemCount" => {
-                end.remaining = u64::try_from(reader.integer("remainingItemCount")?).ok()
+                end.remaining_item_count = u64::try_from(reader.integer("remainingItemCount")?).ok()
             }
             _ => reader.skip()?,
         }

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | split a list into items | [`ListSplitter`] |
 //! | split a watch response into events | [`WatchFrames`] |
-//! | parse an object's metadata | [`read_head`] |
+//! | parse an object's metadata | [`read_object_meta`] |
 //! | remove fields from an object | [`cut()`] |
 //! | read an object for the cache | [`read_object`] |
 //! | check the size before decoding | [`check_values`] |
@@ -18,10 +18,10 @@
 //! - `json.J2`: items, events and errors do not depend on chunk boundaries.
 
 mod cut;
-mod head;
 mod keys;
 mod list;
 mod object;
+mod object_meta;
 mod object_type;
 mod reader;
 mod scan;
@@ -34,10 +34,10 @@ mod watch;
 
 pub use crate::values::check_json as check_values;
 pub use cut::cut;
-pub use head::read_head;
 use keys::Keys;
 pub use list::ListSplitter;
 pub use object::read_object;
+pub use object_meta::read_object_meta;
 pub use object_type::read_type;
 pub(crate) use reader::{Reader, Shape};
 pub use watch::WatchFrames;

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use watchkeeper_core::EventKind;
+use watchkeeper_core::WatchEventType;
 
 use super::stream::{Stream, ValueLimit, ValueRange};
 use super::{Keys, Reader, Shape};
@@ -21,13 +21,13 @@ use crate::{Frame, Limits, Malformed, Problem};
 /// are skipped.
 ///
 /// ```
-/// use watchkeeper_core::EventKind;
+/// use watchkeeper_core::WatchEventType;
 /// use watchkeeper_wire::{Limits, json};
 ///
 /// let mut frames = json::WatchFrames::new(Limits::DEFAULT);
 /// frames.push(bytes::Bytes::from_static(br#"{"type":"ADDED","object":{"kind":"Pod"}}"#));
 /// let frame = frames.next()?.expect("the event is complete");
-/// assert_eq!(frame.kind, EventKind::Added);
+/// assert_eq!(frame.kind, WatchEventType::Added);
 /// assert_eq!(frame.object, br#"{"kind":"Pod"}"#);
 /// assert_eq!(frames.next()?, None);
 /// frames.finish()?;
@@ -84,7 +84,7 @@ impl WatchFrames {
         }
     }
 
-    fn advance(&mut self) -> Result<Option<(EventKind, ValueRange)>, Malformed> {
+    fn advance(&mut self) -> Result<Option<(WatchEventType, ValueRange)>, Malformed> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
@@ -104,7 +104,7 @@ impl WatchFrames {
         Ok(Some((kind, event.part(object))))
     }
 
-    fn read_event(&self, event: &ValueRange) -> Result<(EventKind, Range<usize>), Malformed> {
+    fn read_event(&self, event: &ValueRange) -> Result<(WatchEventType, Range<usize>), Malformed> {
         let mut reader = Reader::new(self.stream.bytes(event), Limits { depth: usize::MAX, ..self.limits });
         let (mut kind, mut object, mut keys) = (None, None, Keys::default());
         reader.begin_object()?;
@@ -136,7 +136,7 @@ impl WatchFrames {
     }
 }
 
-fn read_kind(reader: &mut Reader<'_>) -> Result<EventKind, Malformed> {
+fn read_kind(reader: &mut Reader<'_>) -> Result<WatchEventType, Malformed> {
     reader.peek()?;
     let offset = reader.offset();
     let text = reader.string()?;

@@ -1,4 +1,4 @@
-//! What paths mean.
+//! Tests of paths and templates.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Splits a protobuf watch response into events, each with a four-byte big-endian length prefix.
 
 use bytes::Bytes;
-use watchkeeper_core::EventKind;
+use watchkeeper_core::WatchEventType;
 
 use super::chunks::Chunks;
 use super::{Cursor, Envelope, Wire};
@@ -82,7 +82,7 @@ fn read_event(event: &[u8]) -> Result<Frame<'_>, Malformed> {
             (1, Wire::Bytes) => {
                 let at = cursor.offset();
                 let word = cursor.text()?;
-                let known = word.parse::<EventKind>().map_err(|_| {
+                let known = word.parse::<WatchEventType>().map_err(|_| {
                     let problem = Problem::BadValue {
                         expected: "the type of a watch event",
                         found: format!("{word:?}"),

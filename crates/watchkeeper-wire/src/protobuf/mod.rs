@@ -6,8 +6,8 @@ mod cursor;
 mod cut;
 mod envelope;
 mod frames;
-mod head;
 mod object;
+mod object_meta;
 mod split;
 mod time;
 
@@ -15,7 +15,7 @@ pub(crate) use cursor::{Cursor, Tag, Wire, put_bytes, put_tag, put_varint};
 pub use cut::{Cut, UnknownPath};
 pub use envelope::{Envelope, MAGIC, WRAP_END, peek_type, wrap, wrap_start, wrap_written};
 pub use frames::WatchFrames;
-pub use head::read_head;
 pub use object::read_object;
+pub use object_meta::read_object_meta;
 pub use split::ListSplitter;
 pub(crate) use time::read_time;

@@ -1,8 +1,8 @@
 //! Reads a protobuf object for the cache.
 
-use watchkeeper_core::{Encoded, HeadBuilder, Object};
+use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder};
 
-use super::{Cut, read_head};
+use super::{Cut, read_object_meta};
 use crate::{Annotations, Malformed};
 
 /// Parses the metadata of an object, and copies its message without the fields in `cut`.
@@ -15,8 +15,8 @@ pub fn read_object(
     message: &[u8],
     annotations: Annotations,
     cut: &Cut,
-    head: &mut HeadBuilder,
+    head: &mut ObjectMetaBuilder,
 ) -> Result<Object, Malformed> {
-    let head = read_head(message, annotations, head)?;
-    Ok(Object { head, encoded: Encoded::protobuf(cut.copy(message)?) })
+    let head = read_object_meta(message, annotations, head)?;
+    Ok(Object { metadata: head, encoded: Encoded::protobuf(cut.copy(message)?) })
 }

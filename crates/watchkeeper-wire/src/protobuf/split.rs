@@ -6,7 +6,7 @@
 //! Items are delimited by their lengths and not parsed, so the cost does not depend on their content.
 
 use bytes::Bytes;
-use watchkeeper_core::ListEnd;
+use watchkeeper_core::ListMeta;
 
 use super::chunks::{Chunks, Header};
 use super::envelope::read_type;
@@ -28,7 +28,7 @@ use crate::{Limits, Malformed, Problem};
 ///     }
 /// }
 /// assert_eq!(items, [b"abc", b"def"]);
-/// assert_eq!(split.finish()?.version, "42".into());
+/// assert_eq!(split.finish()?.resource_version, "42".into());
 /// # Ok::<(), watchkeeper_wire::Malformed>(())
 /// ```
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct ListSplitter {
     /// Bytes of the list message left after the current step.
     list_left: u64,
     seen_list: bool,
-    end: ListEnd,
+    end: ListMeta,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl ListSplitter {
             chunks: Chunks::default(),
             list_left: 0,
             seen_list: false,
-            end: ListEnd::default(),
+            end: ListMeta::default(),
         }
     }
 
@@ -127,7 +127,7 @@ impl ListSplitter {
     ///
     /// # Errors
     /// [`Problem::Truncated`] if the body is incomplete.
-    pub fn finish(self) -> Result<ListEnd, Malformed> {
+    pub fn finish(self) -> Result<ListMeta, Malformed> {
         let between_fields = self.state == State::Header && self.chunks.is_empty() && self.list_left == 0;
         if between_fields && self.seen_list {
             return Ok(self.end);
@@ -196,12 +196,14 @@ impl ListSplitter {
             Part::Metadata => {
                 while let Some(tag) = cursor.tag()? {
                     match (tag.field, tag.wire) {
-                        (2, Wire::Bytes) => self.end.version = cursor.text()?.into(),
+                        (2, Wire::Bytes) => self.end.resource_version = cursor.text()?.into(),
                         (3, Wire::Bytes) => {
                             let token = cursor.text()?;
                             self.end.continue_token = (!token.is_empty()).then(|| token.to_owned());
                         }
-                        (4, Wire::Varint) => self.end.remaining = u64::try_from(cursor.varint()? as i64).ok(),
+                        (4, Wire::Varint) => {
+                            self.end.remaining_item_count = u64::try_from(cursor.varint()? as i64).ok()
+                        }
                         (2 | 3, _) => cursor.expect(tag, Wire::Bytes)?,
                         (4, _) => cursor.expect(tag, Wire::Varint)?,
                         _ => cursor.skip(tag.wire)?,

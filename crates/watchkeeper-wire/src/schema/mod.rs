@@ -278,7 +278,7 @@ pub enum Form {
     SchemaOrStrings(MessageId),
 }
 
-/// When Go omits a field from JSON.
+/// The condition under which Go omits a field from JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Omit {
     /// Never.

@@ -11,49 +11,40 @@
 
 use std::collections::HashMap;
 
+use watchkeeper_core::table::{self, TableError};
+
 use super::{Field, Form, Message, MessageId, Omit, Patch, PatchStrategy, Schema, Shape, Visible};
 
-/// An error in a table, which only a wrong table in the repository can cause.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {problem}")]
-pub(super) struct TableError {
-    line: usize,
-    problem: String,
-}
-
 pub(super) fn read(text: &'static str) -> Result<Schema, TableError> {
-    let fail = |line: usize, problem: String| TableError { line: line + 1, problem };
     let mut ids = HashMap::new();
-    for name in text.lines().filter_map(|line| line.strip_prefix("message ")) {
-        let id = MessageId(u16::try_from(ids.len()).map_err(|_| fail(0, "too many messages".to_owned()))?);
+    for row in table::rows(text) {
+        let Some(name) = row.text.strip_prefix("message ") else { continue };
+        let id = MessageId(u16::try_from(ids.len()).map_err(|_| row.error("too many messages"))?);
         ids.insert(name, id);
     }
 
     let mut kinds = HashMap::new();
     let mut messages: Vec<(&'static str, Vec<Field>)> = Vec::with_capacity(ids.len());
-    for (number, line) in text.lines().enumerate() {
-        let words: Vec<&'static str> = line.split(' ').collect();
+    for row in table::rows(text) {
+        let words = row.words();
         match words[..] {
-            [first, ..] if first.starts_with('#') || line.is_empty() => {}
             ["kind", group, version, kind, message] => {
-                let group = if group == "-" { "" } else { group };
-                let id = ids.get(message).ok_or_else(|| fail(number, format!("no message {message}")))?;
-                kinds.insert((group, version, kind), *id);
+                let id = ids.get(message).ok_or_else(|| row.error(format!("no message {message}")))?;
+                kinds.insert((table::value(group), version, kind), *id);
             }
             ["message", name] => messages.push((name, Vec::new())),
             [_, _, _, _, _, ..] => {
-                let field = field(&words, &ids).map_err(|problem| fail(number, problem))?;
-                let (_, fields) =
-                    messages.last_mut().ok_or_else(|| fail(number, "no message yet".to_owned()))?;
+                let field = field(&words, &ids).map_err(|problem| row.error(problem))?;
+                let (_, fields) = messages.last_mut().ok_or_else(|| row.error("no message yet"))?;
                 if fields.last().is_some_and(|last| last.number >= field.number) {
-                    return Err(fail(number, "field numbers must ascend (schema.T1)".to_owned()));
+                    return Err(row.error("field numbers must ascend (schema.T1)"));
                 }
                 fields.push(field);
             }
-            _ => return Err(fail(number, format!("invalid line {line:?}"))),
+            _ => return Err(row.invalid()),
         }
     }
-    link(messages, kinds).map_err(|problem| fail(0, problem))
+    link(messages, kinds).map_err(|problem| TableError { line: 1, problem })
 }
 
 fn field(words: &[&'static str], ids: &HashMap<&'static str, MessageId>) -> Result<Field, String> {
@@ -233,7 +224,7 @@ mod tests {
     fn invalid_tables_are_rejected_with_a_line_number() {
         assert_eq!(problem("kind - v1 A m.A"), "line 1: no message m.A");
         assert_eq!(problem("1 a one string -"), "line 1: no message yet");
-        assert_eq!(problem("message m\n1 a one string"), "line 2: invalid line \"1 a one string\"");
+        assert_eq!(problem("message m\n1 a one string"), "line 2: invalid row \"1 a one string\"");
         assert_eq!(problem("message m\n1 a two string -"), "line 2: unknown shape \"two\"");
         assert_eq!(problem("message m\n1 a one @new -"), "line 2: no message \"@new\"");
         assert_eq!(

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use watchkeeper_cache_interleavings::delta::{Delta, Incarnation};
-use watchkeeper_core::{Encoded, HeadBuilder, Object};
+use watchkeeper_core::{Encoded, Object, ObjectMetaBuilder};
 
 /// Creates an object with its version as the label `at`.
 pub(crate) fn object(name: &str, uid: &str, version: u64) -> Object {
-    let (mut head, version) = (HeadBuilder::default(), version.to_string());
+    let (mut head, version) = (ObjectMetaBuilder::default(), version.to_string());
     head.namespace("x").name(name).uid(uid).version(&version).label("at", &version);
-    Object { head: head.finish(), encoded: Encoded::json(*b"{}") }
+    Object { metadata: head.finish(), encoded: Encoded::json(*b"{}") }
 }
 
 /// `uid@version`.
 pub(crate) fn state(object: &Arc<Object>) -> String {
-    format!("{}@{}", object.head.uid(), object.head.version())
+    format!("{}@{}", object.metadata.uid(), object.metadata.resource_version())
 }
 
 /// A mirror that applies the deltas it receives.

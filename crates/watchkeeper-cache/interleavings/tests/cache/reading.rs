@@ -22,10 +22,10 @@ fn check(now: &Snapshot) -> u64 {
     let version = now.version().as_u64().unwrap_or_default();
     assert_eq!(now.iter().map(state).collect::<Vec<_>>(), expected(version));
     for object in now.iter() {
-        let label = format!("at={}", object.head.version());
+        let label = format!("at={}", object.metadata.resource_version());
         let found = now.select(&label.parse().unwrap(), None);
         assert_eq!(found.iter().collect::<Vec<_>>(), [object], "{label}");
-        let found: Vec<_> = now.by_index("uid", object.head.uid()).unwrap().collect();
+        let found: Vec<_> = now.by_index("uid", object.metadata.uid()).unwrap().collect();
         assert_eq!(found, [object]);
     }
     assert_eq!(now.index_values("uid").unwrap().count(), now.len());
@@ -37,7 +37,7 @@ fn check(now: &Snapshot) -> u64 {
 fn a_reader_sees_a_list_as_a_whole_and_never_goes_back() {
     interleave(|| {
         let (store, mut writer) = Store::new();
-        store.add_index("uid", |it: &watchkeeper_core::Object| vec![it.head.uid().to_owned()]).unwrap();
+        store.add_index("uid", |it: &watchkeeper_core::Object| vec![it.metadata.uid().to_owned()]).unwrap();
         let readers = [store.clone(), store.clone()].map(|store| {
             thread::spawn(move || {
                 let mut newest = 0;

@@ -30,23 +30,25 @@ fn write(writer: &mut Writer) {
 }
 
 fn key(delta: &Delta<Arc<Object>>) -> ObjectKey {
-    delta.newest().head.key().clone()
+    delta.newest().metadata.key().clone()
 }
 
 /// Checks that a delivered state, or a newer one, is in the store (`store.S3`).
 fn assert_readable(store: &Store, delta: &Delta<Arc<Object>>) {
     let now = store.snapshot();
-    let delivered = delta.newest().head.version().as_u64();
+    let delivered = delta.newest().metadata.resource_version().as_u64();
     match (now.get(&key(delta)), delta) {
         (Some(_), Delta::Deleted { last: None, .. }) => {}
-        (Some(found), _) => assert!(found.head.version().as_u64() >= delivered, "{delta:?} {found:?}"),
+        (Some(found), _) => {
+            assert!(found.metadata.resource_version().as_u64() >= delivered, "{delta:?} {found:?}")
+        }
         (None, _) => assert!(now.version().as_u64() >= delivered, "{delta:?}"),
     }
 }
 
 fn assert_same(follower: &Follower<ObjectKey, Arc<Object>>, store: &Store) {
     let now = store.snapshot();
-    let held: BTreeMap<_, _> = now.iter().map(|it| (it.head.key().clone(), state(it))).collect();
+    let held: BTreeMap<_, _> = now.iter().map(|it| (it.metadata.key().clone(), state(it))).collect();
     let known: BTreeMap<_, _> = follower.known.iter().map(|(key, it)| (key.clone(), state(it))).collect();
     assert_eq!(known, held);
 }

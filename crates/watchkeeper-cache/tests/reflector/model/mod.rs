@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use watchkeeper_cache::{Reflector, Sink};
-use watchkeeper_core::{Bookmark, Head, Object, ObjectKey, ResourceVersion};
+use watchkeeper_core::{Bookmark, Object, ObjectKey, ObjectMeta, ResourceVersion};
 
 use server::Model;
 use world::{State, World};
@@ -33,7 +33,7 @@ impl Checked {
 }
 
 fn entry(object: &Object) -> (String, u64) {
-    (object.head.key().to_string(), object.head.version().as_u64().unwrap())
+    (object.metadata.key().to_string(), object.metadata.resource_version().as_u64().unwrap())
 }
 
 impl Sink for Checked {
@@ -62,16 +62,16 @@ impl Sink for Checked {
     fn put(&mut self, object: Object) {
         assert!(self.staged.is_none(), "K2");
         self.copy.lock().extend([entry(&object)]);
-        self.is(object.head.version(), "a change to");
+        self.is(object.metadata.resource_version(), "a change to");
     }
 
     fn delete(&mut self, last: Object) {
         assert!(self.staged.is_none(), "K2");
-        self.copy.lock().remove(&last.head.key().to_string());
-        self.is(last.head.version(), "a deletion to");
+        self.copy.lock().remove(&last.metadata.key().to_string());
+        self.is(last.metadata.resource_version(), "a deletion to");
     }
 
-    fn delete_unseen(&mut self, last: &Head) {
+    fn delete_unseen(&mut self, last: &ObjectMeta) {
         unreachable!("nothing is transformed: {last:?}");
     }
 

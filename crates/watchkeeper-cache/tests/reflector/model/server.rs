@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until};
 use watchkeeper_core::{
-    Bookmark, ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, ListWatch, Status, WatchError,
-    WatchEvent, WatchFrom, WatchOpening, WatchRequest, WatchStream,
+    Bookmark, ListAt, ListError, ListMeta, ListPart, ListRequest, ListStream, ListWatch, Status, WatchError,
+    WatchEvent, WatchFrom, WatchFuture, WatchRequest, WatchStream,
 };
 use watchkeeper_testkit::script::object;
 
@@ -57,11 +57,11 @@ impl Model {
             }
         }
         let left = state.len().saturating_sub(from.saturating_add(limit));
-        let end = ListEnd {
-            version: version.into(),
+        let end = ListMeta {
+            resource_version: version.into(),
             continue_token: (left > 0).then(|| format!("{version}/{}", from + limit)),
-            remaining: (left > 0).then_some(left as u64),
-            ..ListEnd::default()
+            remaining_item_count: (left > 0).then_some(left as u64),
+            ..ListMeta::default()
         };
         drop(out.send(Ok(ListPart::End(end))).await);
     }
@@ -164,7 +164,7 @@ impl ListWatch for Model {
         Box::pin(stream::poll_fn(move |cx| parts.poll_recv(cx)))
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         let model = self.clone();
         Box::pin(async move {
             model.dawdle().await;

@@ -3,7 +3,9 @@
 use futures_util::{StreamExt as _, stream};
 
 use super::Union;
-use crate::{ListAt, ListEnd, ListError, ListPart, ListRequest, ListStream, Paging, ResourceVersion, Status};
+use crate::{
+    ListAt, ListError, ListMeta, ListPart, ListRequest, ListStream, Paging, ResourceVersion, Status,
+};
 
 /// The state of a list of all parts.
 struct Listing {
@@ -82,9 +84,9 @@ impl Listing {
         self.union.parts[self.done].list(ListRequest { at, limit: self.request.limit })
     }
 
-    fn finish_page(&mut self, end: ListEnd) -> Result<(), ListError> {
+    fn finish_page(&mut self, end: ListMeta) -> Result<(), ListError> {
         if self.versions.len() == self.done {
-            self.versions.push(end.version);
+            self.versions.push(end.resource_version);
         }
         self.page = match end.continue_token {
             Some(token) => {
@@ -106,6 +108,6 @@ impl Listing {
         self.is_over = true;
         let mut positions = self.union.positions();
         positions.set_all(std::mem::take(&mut self.versions));
-        ListPart::End(ListEnd::new(positions.lowest()))
+        ListPart::End(ListMeta::new(positions.lowest()))
     }
 }

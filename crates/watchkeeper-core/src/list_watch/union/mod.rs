@@ -16,7 +16,7 @@ mod watch;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Collection, ListRequest, ListStream, ListWatch, WatchOpening, WatchRequest};
+use super::{Collection, ListRequest, ListStream, ListWatch, WatchFuture, WatchRequest};
 use position::Positions;
 
 /// Disjoint collections as a single [`ListWatch`].
@@ -62,7 +62,7 @@ impl ListWatch for Union {
         list::open(self.clone(), request)
     }
 
-    fn watch(&self, request: WatchRequest) -> WatchOpening {
+    fn watch(&self, request: WatchRequest) -> WatchFuture {
         Box::pin(watch::open(self.clone(), request))
     }
 

@@ -99,7 +99,7 @@ fn a_full_disk_refuses_writes_until_there_is_room_and_readers_do_not_notice() {
         let why = std::error::Error::source(&error).unwrap().to_string();
         assert!(why.starts_with("log-00000000000000000001: "), "{why}");
         assert_eq!(state(&store), before);
-        assert!(!answer("/readyz").is_well && answer("/livez").is_well);
+        assert!(!answer("/readyz").is_healthy && answer("/livez").is_healthy);
         assert_eq!(answer("/readyz/store").text, format!("internal server error: {why}\n"));
     }
     assert!(
@@ -108,9 +108,9 @@ fn a_full_disk_refuses_writes_until_there_is_room_and_readers_do_not_notice() {
     );
 
     files.fail(None);
-    until_well(|| answer("/readyz").is_well); // without any write
+    until_well(|| answer("/readyz").is_healthy); // without any write
     take(&store, (2, 100, false)).unwrap().unwrap();
-    assert!(answer("/readyz").is_well);
+    assert!(answer("/readyz").is_healthy);
     let before = state(&store);
     drop(store);
     let log = files.contents("log-00000000000000000001");
@@ -176,7 +176,7 @@ fn an_object_that_could_not_be_read_back_is_not_written() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
     let length = files.contents("log-00000000000000000001").len();
-    let mut head = watchkeeper_core::HeadBuilder::default();
+    let mut head = watchkeeper_core::ObjectMetaBuilder::default();
     let mut refused = |body: &[u8], at| {
         let value = Unversioned::new(head.name("a").finish(), body.to_vec(), at).unwrap();
         let error = now(store.put(&"pods".into(), value, Precondition::Any)).unwrap_err();

@@ -51,10 +51,10 @@ mod tests {
     use super::*;
     use serde_json::json;
     use std::sync::Arc;
-    use watchkeeper_core::{HeadBuilder, Object};
+    use watchkeeper_core::{Object, ObjectMetaBuilder};
 
     fn written(bodies: Vec<Encoded>, kind: &Kind) -> Value {
-        let object = |encoded| Arc::new(Object { head: HeadBuilder::default().finish(), encoded });
+        let object = |encoded| Arc::new(Object { metadata: ObjectMetaBuilder::default().finish(), encoded });
         let page = Page { objects: bodies.into_iter().map(object).collect(), next: None };
         let out = write(&page, kind, false).unwrap_or_default();
         serde_json::from_slice(&out).unwrap_or_else(|why| panic!("{why}: {}", String::from_utf8_lossy(&out)))
@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn invalid_bodies_are_errors() {
-        let object = Object { head: HeadBuilder::default().finish(), encoded: Encoded::json(*b"[]") };
+        let object =
+            Object { metadata: ObjectMetaBuilder::default().finish(), encoded: Encoded::json(*b"[]") };
         let page = Page { objects: vec![Arc::new(object)], next: None };
         assert!(write(&page, &Kind::new("", "v1", "ConfigMap"), false).is_err());
         assert!(write(&page, &Kind::new("", "v1", "Secret"), true).is_err());

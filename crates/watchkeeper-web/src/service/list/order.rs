@@ -91,7 +91,7 @@ impl Order {
 
 impl Entry {
     pub(super) fn standing(&self) -> SortPosition<'_> {
-        SortPosition { value: self.value.as_deref(), key: self.object.head.key() }
+        SortPosition { value: self.value.as_deref(), key: self.object.metadata.key() }
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) struct InvalidToken;
 
 impl Continue {
     pub(super) fn of(last: &Entry, version: &ResourceVersion, list: u64) -> Self {
-        let key = last.object.head.key().clone();
+        let key = last.object.metadata.key().clone();
         Self { version: version.clone(), key, value: last.value.clone(), list }
     }
 

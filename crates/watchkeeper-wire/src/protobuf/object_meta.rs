@@ -1,6 +1,6 @@
 //! Parses the `metadata` of a protobuf message, which is field 1 of every kind.
 
-use watchkeeper_core::{Head, HeadBuilder, Owner};
+use watchkeeper_core::{ObjectMeta, ObjectMetaBuilder, OwnerReference};
 
 use super::{Cursor, Tag, Wire, read_time};
 use crate::{Annotations, Malformed, Problem};
@@ -12,11 +12,11 @@ use crate::{Annotations, Malformed, Problem};
 ///
 /// # Errors
 /// If the message is malformed or has no `metadata`.
-pub fn read_head(
+pub fn read_object_meta(
     message: &[u8],
     annotations: Annotations,
-    head: &mut HeadBuilder,
-) -> Result<Head, Malformed> {
+    head: &mut ObjectMetaBuilder,
+) -> Result<ObjectMeta, Malformed> {
     head.clear();
     let mut cursor = Cursor::new(message);
     let mut found = false;
@@ -40,7 +40,7 @@ pub fn read_head(
 fn read_metadata(
     mut cursor: Cursor<'_>,
     annotations: Annotations,
-    head: &mut HeadBuilder,
+    head: &mut ObjectMetaBuilder,
 ) -> Result<(), Malformed> {
     while let Some(tag) = cursor.tag()? {
         match (tag.field, tag.wire) {
@@ -101,8 +101,8 @@ fn read_pair(mut cursor: Cursor<'_>) -> Result<(&str, &str), Malformed> {
     Ok((key, value))
 }
 
-fn read_owner(mut cursor: Cursor<'_>) -> Result<Owner<'_>, Malformed> {
-    let mut owner = Owner::default();
+fn read_owner(mut cursor: Cursor<'_>) -> Result<OwnerReference<'_>, Malformed> {
+    let mut owner = OwnerReference::default();
     while let Some(tag) = cursor.tag()? {
         match (tag.field, tag.wire) {
             (1, Wire::Bytes) => owner.kind = cursor.text()?,

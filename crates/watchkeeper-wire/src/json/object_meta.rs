@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use watchkeeper_core::{Head, HeadBuilder, Owner, Timestamp};
+use watchkeeper_core::{ObjectMeta, ObjectMetaBuilder, OwnerReference, Timestamp};
 
 use super::cut::{Body, Members, cut_value, node};
 use super::{Keys, Reader};
@@ -14,11 +14,11 @@ use crate::{Annotations, Limits, Malformed, Node, Paths, Problem};
 /// `generateName`. Outside of `metadata`, the JSON is only checked for balanced brackets.
 ///
 /// ```
-/// use watchkeeper_core::HeadBuilder;
+/// use watchkeeper_core::ObjectMetaBuilder;
 /// use watchkeeper_wire::{Annotations, json};
 ///
 /// let object = br#"{"spec":{},"metadata":{"name":"web-0","namespace":"default","labels":{"app":"web"}}}"#;
-/// let head = json::read_head(object, Annotations::Skip, &mut HeadBuilder::default())?;
+/// let head = json::read_object_meta(object, Annotations::Skip, &mut ObjectMetaBuilder::default())?;
 /// assert_eq!(head.key().to_string(), "default/web-0");
 /// assert_eq!(head.label("app"), Some("web"));
 /// # Ok::<(), watchkeeper_wire::Malformed>(())
@@ -28,7 +28,11 @@ use crate::{Annotations, Limits, Malformed, Node, Paths, Problem};
 /// If the input is not a JSON object, has no `metadata`, has an invalid field in the metadata, has
 /// duplicate keys at the top level, in the metadata or in one of its maps, or exceeds
 /// [`Limits::DEFAULT`].
-pub fn read_head(object: &[u8], annotations: Annotations, head: &mut HeadBuilder) -> Result<Head, Malformed> {
+pub fn read_object_meta(
+    object: &[u8],
+    annotations: Annotations,
+    head: &mut ObjectMetaBuilder,
+) -> Result<ObjectMeta, Malformed> {
     let mut reader = Reader::new(object, Limits::DEFAULT);
     let (mut keys, mut found) = (Keys::default(), false);
     check_length(object, Limits::DEFAULT)?;
@@ -55,7 +59,11 @@ pub(super) fn check_length(object: &[u8], limits: Limits) -> Result<(), Malforme
 }
 
 /// Returns the metadata after the whole object has been read.
-pub(super) fn finish(mut reader: Reader<'_>, found: bool, head: &mut HeadBuilder) -> Result<Head, Malformed> {
+pub(super) fn finish(
+    mut reader: Reader<'_>,
+    found: bool,
+    head: &mut ObjectMetaBuilder,
+) -> Result<ObjectMeta, Malformed> {
     reader.end()?;
     if !found {
         return Err(reader.error(Problem::Expected("metadata")));
@@ -67,7 +75,7 @@ pub(super) fn finish(mut reader: Reader<'_>, found: bool, head: &mut HeadBuilder
 pub(super) fn read_metadata(
     reader: &mut Reader<'_>,
     annotations: Annotations,
-    head: &mut HeadBuilder,
+    head: &mut ObjectMetaBuilder,
     cut: &Paths,
     body: &mut Body,
 ) -> Result<bool, Malformed> {
@@ -105,7 +113,7 @@ fn read_field(
     reader: &mut Reader<'_>,
     name: &[u8],
     annotations: Annotations,
-    head: &mut HeadBuilder,
+    head: &mut ObjectMetaBuilder,
 ) -> Result<(), Malformed> {
     if reader.take_null()? {
         return Ok(());
@@ -157,7 +165,7 @@ fn read_pairs(reader: &mut Reader<'_>, mut pair: impl FnMut(&str, &str)) -> Resu
     Ok(())
 }
 
-fn read_owner(reader: &mut Reader<'_>, head: &mut HeadBuilder) -> Result<(), Malformed> {
+fn read_owner(reader: &mut Reader<'_>, head: &mut ObjectMetaBuilder) -> Result<(), Malformed> {
     let (mut api_version, mut kind, mut name, mut uid, mut controller) = Default::default();
     if !reader.take_null()? {
         reader.begin_object()?;
@@ -174,7 +182,13 @@ fn read_owner(reader: &mut Reader<'_>, head: &mut HeadBuilder) -> Result<(), Mal
             }
         }
     }
-    head.owner(&Owner { api_version: &api_version, kind: &kind, name: &name, uid: &uid, controller });
+    head.owner(&OwnerReference {
+        api_version: &api_version,
+        kind: &kind,
+        name: &name,
+        uid: &uid,
+        controller,
+    });
     Ok(())
 }
 

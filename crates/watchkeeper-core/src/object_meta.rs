@@ -3,7 +3,7 @@
 //! Metadata is parsed once, when the object arrives, and kept as long as the object. It is compact:
 //! all text is in one allocation, and the parts are spans of it.
 //!
-//! - `head.H1`: every span lies within `text`, on character boundaries. Only [`HeadBuilder`] creates
+//! - `object_meta.H1`: every span lies within `text`, on character boundaries. Only [`ObjectMetaBuilder`] creates
 //!   spans, from whole strings that it has just appended.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::{ObjectKey, ResourceVersion, Timestamp};
 
 /// The metadata of an object: key, version, uid, timestamps, labels, annotations and owners.
 #[derive(Clone)]
-pub struct Head {
+pub struct ObjectMeta {
     key: ObjectKey,
     version: ResourceVersion,
     generation: i64,
@@ -26,7 +26,7 @@ pub struct Head {
     owners: Box<[OwnerSpans]>,
 }
 
-/// A range of `Head::text`.
+/// A range of `ObjectMeta::text`.
 #[derive(Debug, Clone, Copy, Default)]
 struct Span {
     start: u32,
@@ -44,7 +44,7 @@ struct OwnerSpans {
 
 /// A reference to an owner of the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Owner<'a> {
+pub struct OwnerReference<'a> {
     /// `apps/v1`.
     pub api_version: &'a str,
     /// `ReplicaSet`.
@@ -57,14 +57,14 @@ pub struct Owner<'a> {
     pub controller: bool,
 }
 
-impl Head {
+impl ObjectMeta {
     /// Returns the object's key.
     pub fn key(&self) -> &ObjectKey {
         &self.key
     }
 
     /// Returns the resource version.
-    pub fn version(&self) -> &ResourceVersion {
+    pub fn resource_version(&self) -> &ResourceVersion {
         &self.version
     }
 
@@ -79,12 +79,12 @@ impl Head {
     }
 
     /// Returns the creation timestamp.
-    pub fn created(&self) -> Option<Timestamp> {
+    pub fn creation_timestamp(&self) -> Option<Timestamp> {
         self.created
     }
 
     /// Returns the deletion timestamp, if the object is being deleted.
-    pub fn deleted(&self) -> Option<Timestamp> {
+    pub fn deletion_timestamp(&self) -> Option<Timestamp> {
         self.deleted
     }
 
@@ -109,8 +109,8 @@ impl Head {
     }
 
     /// Returns the owner references, in the order of the body.
-    pub fn owners(&self) -> impl ExactSizeIterator<Item = Owner<'_>> {
-        self.owners.iter().map(|owner| Owner {
+    pub fn owner_references(&self) -> impl ExactSizeIterator<Item = OwnerReference<'_>> {
+        self.owners.iter().map(|owner| OwnerReference {
             api_version: self.part(owner.api_version),
             kind: self.part(owner.kind),
             name: self.part(owner.name),
@@ -120,8 +120,8 @@ impl Head {
     }
 
     /// Returns the owner that is the managing controller.
-    pub fn controller(&self) -> Option<Owner<'_>> {
-        self.owners().find(|owner| owner.controller)
+    pub fn controller(&self) -> Option<OwnerReference<'_>> {
+        self.owner_references().find(|owner| owner.controller)
     }
 
     /// Returns the size of this value's heap allocations in bytes.
@@ -131,12 +131,12 @@ impl Head {
     }
 
     fn part(&self, span: Span) -> &str {
-        &self.text[span.start as usize..span.end as usize] // head.H1
+        &self.text[span.start as usize..span.end as usize] // object_meta.H1
     }
 }
 
 /// Compares the parts, regardless of the order in which they were read.
-impl PartialEq for Head {
+impl PartialEq for ObjectMeta {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
             && self.version == other.version
@@ -146,15 +146,15 @@ impl PartialEq for Head {
             && self.deleted == other.deleted
             && self.labels().eq(other.labels())
             && self.annotations().eq(other.annotations())
-            && self.owners().eq(other.owners())
+            && self.owner_references().eq(other.owner_references())
     }
 }
 
-impl Eq for Head {}
+impl Eq for ObjectMeta {}
 
-impl fmt::Debug for Head {
+impl fmt::Debug for ObjectMeta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Head")
+        f.debug_struct("ObjectMeta")
             .field("key", &self.key)
             .field("version", &self.version)
             .field("uid", &self.uid())
@@ -163,12 +163,12 @@ impl fmt::Debug for Head {
             .field("deleted", &self.deleted)
             .field("labels", &self.labels().collect::<Vec<_>>())
             .field("annotations", &self.annotations().collect::<Vec<_>>())
-            .field("owners", &self.owners().collect::<Vec<_>>())
+            .field("owners", &self.owner_references().collect::<Vec<_>>())
             .finish()
     }
 }
 
-/// Builds a [`Head`] from its parts, in any order.
+/// Builds a [`ObjectMeta`] from its parts, in any order.
 ///
 /// A builder can be reused after [`finish`](Self::finish), and then allocates only what the result
 /// needs.
@@ -177,16 +177,16 @@ impl fmt::Debug for Head {
 /// If the text of one object exceeds 4 GiB. Callers limit the size of bodies.
 ///
 /// ```
-/// use watchkeeper_core::HeadBuilder;
+/// use watchkeeper_core::ObjectMetaBuilder;
 ///
-/// let mut head = HeadBuilder::default();
+/// let mut head = ObjectMetaBuilder::default();
 /// head.namespace("default").name("web-0").version("17").label("app", "web");
 /// let head = head.finish();
 /// assert_eq!(head.key().to_string(), "default/web-0");
 /// assert_eq!(head.label("app"), Some("web"));
 /// ```
 #[derive(Debug, Default)]
-pub struct HeadBuilder {
+pub struct ObjectMetaBuilder {
     /// Text of the key and the version, which have their own allocations.
     identity: String,
     text: String,
@@ -202,7 +202,7 @@ pub struct HeadBuilder {
     owners: Vec<OwnerSpans>,
 }
 
-impl HeadBuilder {
+impl ObjectMetaBuilder {
     /// Sets the name.
     pub fn name(&mut self, text: &str) -> &mut Self {
         self.name = append(&mut self.identity, text);
@@ -260,7 +260,7 @@ impl HeadBuilder {
     }
 
     /// Adds an owner reference.
-    pub fn owner(&mut self, owner: &Owner<'_>) -> &mut Self {
+    pub fn owner(&mut self, owner: &OwnerReference<'_>) -> &mut Self {
         let spans = OwnerSpans {
             api_version: append(&mut self.text, owner.api_version),
             kind: append(&mut self.text, owner.kind),
@@ -273,13 +273,13 @@ impl HeadBuilder {
     }
 
     /// Returns the metadata, and clears the builder.
-    pub fn finish(&mut self) -> Head {
+    pub fn finish(&mut self) -> ObjectMeta {
         let part = |span: Span| &self.identity[span.start as usize..span.end as usize];
         let pairs: Box<[(Span, Span)]> = match self.annotations.len() {
             0 => self.labels.as_slice().into(),
             _ => [self.labels.as_slice(), self.annotations.as_slice()].concat().into(),
         };
-        let head = Head {
+        let head = ObjectMeta {
             key: ObjectKey::namespaced(part(self.namespace), part(self.name)),
             version: part(self.version).into(),
             generation: self.generation,
@@ -319,11 +319,16 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const OWNER: Owner<'static> =
-        Owner { api_version: "apps/v1", kind: "ReplicaSet", name: "web-5d", uid: "u-2", controller: true };
+    const OWNER: OwnerReference<'static> = OwnerReference {
+        api_version: "apps/v1",
+        kind: "ReplicaSet",
+        name: "web-5d",
+        uid: "u-2",
+        controller: true,
+    };
 
-    fn pod() -> HeadBuilder {
-        let mut head = HeadBuilder::default();
+    fn pod() -> ObjectMetaBuilder {
+        let mut head = ObjectMetaBuilder::default();
         head.name("web-0").namespace("default").version("17").uid("u-1").generation(3);
         head.created("2026-11-15T10:00:00Z".parse().ok()).deleted("2026-11-15T11:00:00Z".parse().ok());
         head.label("app", "web").label("tier", "").annotation("note", "a").owner(&OWNER);
@@ -334,13 +339,13 @@ mod tests {
     fn every_part_can_be_read_back() {
         let head = pod().finish();
         assert_eq!(head.key(), &ObjectKey::namespaced("default", "web-0"));
-        assert_eq!(head.version(), &17.into());
+        assert_eq!(head.resource_version(), &17.into());
         assert_eq!((head.uid(), head.generation()), ("u-1", 3));
-        assert_eq!(head.created().unwrap().to_string(), "2026-11-15T10:00:00Z");
-        assert_eq!(head.deleted().unwrap().to_string(), "2026-11-15T11:00:00Z");
+        assert_eq!(head.creation_timestamp().unwrap().to_string(), "2026-11-15T10:00:00Z");
+        assert_eq!(head.deletion_timestamp().unwrap().to_string(), "2026-11-15T11:00:00Z");
         assert_eq!(head.labels().collect::<Vec<_>>(), [("app", "web"), ("tier", "")]);
         assert_eq!(head.annotations().collect::<Vec<_>>(), [("note", "a")]);
-        assert_eq!(head.owners().collect::<Vec<_>>(), [OWNER]);
+        assert_eq!(head.owner_references().collect::<Vec<_>>(), [OWNER]);
     }
 
     #[test]
@@ -358,16 +363,16 @@ mod tests {
 
     #[test]
     fn only_the_controller_owner_is_the_controller() {
-        let mut builder = HeadBuilder::default();
-        builder.owner(&Owner { kind: "Node", controller: false, ..OWNER });
+        let mut builder = ObjectMetaBuilder::default();
+        builder.owner(&OwnerReference { kind: "Node", controller: false, ..OWNER });
         assert_eq!(builder.finish().controller(), None);
-        builder.owner(&Owner { kind: "Node", controller: false, ..OWNER }).owner(&OWNER);
+        builder.owner(&OwnerReference { kind: "Node", controller: false, ..OWNER }).owner(&OWNER);
         assert_eq!(builder.finish().controller(), Some(OWNER));
     }
 
     #[test]
     fn the_last_value_of_a_part_wins() {
-        let head = HeadBuilder::default().name("first").name("second").finish();
+        let head = ObjectMetaBuilder::default().name("first").name("second").finish();
         assert_eq!(head.key().name(), "second");
     }
 
@@ -375,14 +380,14 @@ mod tests {
     fn a_reused_builder_starts_empty() {
         let mut builder = pod();
         builder.finish();
-        assert_eq!(builder.finish(), HeadBuilder::default().finish());
+        assert_eq!(builder.finish(), ObjectMetaBuilder::default().finish());
         builder.label("half", "read").clear();
-        assert_eq!(builder.finish(), HeadBuilder::default().finish());
+        assert_eq!(builder.finish(), ObjectMetaBuilder::default().finish());
     }
 
     #[test]
     fn equality_ignores_the_order_of_parts() {
-        let mut other = HeadBuilder::default();
+        let mut other = ObjectMetaBuilder::default();
         other.owner(&OWNER).annotation("note", "a").label("app", "web").label("tier", "");
         other.deleted("2026-11-15T11:00:00Z".parse().ok()).created("2026-11-15T10:00:00Z".parse().ok());
         other.generation(3).uid("u-1").version("17").namespace("default").name("web-0");
@@ -392,11 +397,11 @@ mod tests {
 
     #[test]
     fn heap_bytes_counts_every_allocation() {
-        let empty = HeadBuilder::default().finish();
+        let empty = ObjectMetaBuilder::default().finish();
         assert_eq!(empty.heap_bytes(), 2 * size_of::<usize>());
-        let labelled = HeadBuilder::default().label("app", "web").finish();
+        let labelled = ObjectMetaBuilder::default().label("app", "web").finish();
         assert_eq!(labelled.heap_bytes() - empty.heap_bytes(), "appweb".len() + 2 * size_of::<Span>());
-        let named = HeadBuilder::default().namespace("shop").name("web-0").version("17").finish();
+        let named = ObjectMetaBuilder::default().namespace("shop").name("web-0").version("17").finish();
         assert_eq!(named.heap_bytes() - empty.heap_bytes(), "shop/web-0".len());
     }
 
@@ -407,7 +412,7 @@ mod tests {
             labels in prop::collection::vec(("\\PC{0,9}", "\\PC{0,9}"), 0..5),
             annotations in prop::collection::vec(("\\PC{0,9}", "\\PC{0,9}"), 0..5),
         ) {
-            let mut builder = HeadBuilder::default();
+            let mut builder = ObjectMetaBuilder::default();
             builder.name(&texts[0]).namespace(&texts[1]).version(&texts[2]).uid(&texts[3]);
             for (index, (key, value)) in labels.iter().enumerate() {
                 builder.label(key, value);
@@ -416,9 +421,9 @@ mod tests {
             for (key, value) in annotations.iter().skip(labels.len()) {
                 builder.annotation(key, value);
             }
-            let head = builder.finish(); // head.H1
+            let head = builder.finish(); // object_meta.H1
             prop_assert_eq!(head.key(), &ObjectKey::namespaced(&texts[1], &texts[0]));
-            prop_assert_eq!(head.version().to_string(), &*texts[2]);
+            prop_assert_eq!(head.resource_version().to_string(), &*texts[2]);
             prop_assert_eq!(head.uid(), &*texts[3]);
             let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
             prop_assert_eq!(head.labels().map(pair).collect::<Vec<_>>(), labels);

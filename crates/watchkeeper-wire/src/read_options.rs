@@ -5,19 +5,19 @@ use crate::{Annotations, FieldPath, Limits, Paths};
 /// Options for reading an object: parsed annotations, pruned fields and limits.
 ///
 /// ```
-/// use watchkeeper_wire::{Annotations, Intake, Limits, Paths};
+/// use watchkeeper_wire::{Annotations, ReadOptions, Limits, Paths};
 ///
-/// let intake = Intake { annotations: Annotations::Keep, ..Intake::default() };
-/// assert_eq!(intake.cut, Paths::managed_fields());
-/// assert_eq!(intake.limits, Limits::DEFAULT);
+/// let read_options = ReadOptions { annotations: Annotations::Keep, ..ReadOptions::default() };
+/// assert_eq!(read_options.cut, Paths::managed_fields());
+/// assert_eq!(read_options.limits, Limits::DEFAULT);
 ///
-/// let thin = Intake::dropping(["spec.template".parse()?, "status".parse()?]);
-/// let thinner = Intake::keeping(["spec.nodeName".parse()?]); // and the metadata
-/// let whole = Intake { cut: Paths::none(), ..Intake::default() }; // with managedFields
+/// let thin = ReadOptions::dropping(["spec.template".parse()?, "status".parse()?]);
+/// let thinner = ReadOptions::keeping(["spec.nodeName".parse()?]); // and the metadata
+/// let whole = ReadOptions { cut: Paths::none(), ..ReadOptions::default() }; // with managedFields
 /// # Ok::<(), watchkeeper_wire::FieldPathError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Intake {
+pub struct ReadOptions {
     /// Whether to parse annotations.
     pub annotations: Annotations,
     /// The fields to prune from the body, after the metadata has been parsed.
@@ -26,7 +26,7 @@ pub struct Intake {
     pub limits: Limits,
 }
 
-impl Intake {
+impl ReadOptions {
     /// Prunes these fields and `metadata.managedFields`.
     pub fn dropping(paths: impl IntoIterator<Item = FieldPath>) -> Self {
         let mut cut = Paths::managed_fields();
@@ -52,7 +52,7 @@ fn field(path: &str) -> FieldPath {
 }
 
 /// Skips annotations and prunes `metadata.managedFields`.
-impl Default for Intake {
+impl Default for ReadOptions {
     fn default() -> Self {
         Self { annotations: Annotations::default(), cut: Paths::managed_fields(), limits: Limits::default() }
     }
