@@ -257,7 +257,7 @@ fn read_metadata(reader: &mut Reader<'_>, end: &mut ListMeta) -> Result<(), Malf
                 end.continue_token = Some(reader.string()?.into_owned()).filter(|token| !token.is_empty());
             }
             b"remainingItemCount" => {
-                end.remaining_item_count = u64::try_from(reader.integer("remainingItemCount")?).ok()
+                end.remaining_item_count = u64::try_from(reader.integer("remainingItemCount")?).ok();
             }
             _ => reader.skip()?,
         }

@@ -102,9 +102,9 @@ impl Encoder<'_> {
                 self.reader.begin_array()?;
                 while self.reader.next_element()? {
                     if self.reader.take_null()? {
-                        put_zero(&mut self.out, number, form)
+                        put_zero(&mut self.out, number, form);
                     } else {
-                        self.value(number, form)?
+                        self.value(number, form)?;
                     }
                 }
                 Ok(())
@@ -251,9 +251,9 @@ impl Encoder<'_> {
                 encoder.reader.begin_array()?;
                 while encoder.reader.next_element()? {
                     if encoder.reader.take_null()? {
-                        put_zero(&mut encoder.out, 2, Form::Message(id))
+                        put_zero(&mut encoder.out, 2, Form::Message(id));
                     } else {
-                        encoder.value(2, Form::Message(id))?
+                        encoder.value(2, Form::Message(id))?;
                     }
                 }
                 Ok(())
