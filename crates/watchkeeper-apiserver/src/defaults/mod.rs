@@ -4,7 +4,7 @@
 //! Output: the object as validation and the store expect it.
 //!
 //! Most defaults are rows of `tables/defaults.txt`; those that depend on other fields are functions that the table names,
-//! in the [`rules`](mod@crate::rules) of their kind.
+//! in the `rules` of their kind.
 //!
 //! Invariants:
 //! - `defaults.D1`: a default never replaces a value; but a field that repeats another follows it.

@@ -8,8 +8,8 @@
 //! strategies (`PrepareForCreate`, `AllowUnconditionalUpdate`, ...).
 //!
 //! Invariants:
-//! - `rules.R1`: [`lookup`] is the only place that selects code by the name of a resource.
-//! - `rules.R2`: every row of the built-in registry has an entry in [`lookup`].
+//! - `rules.R1`: [`lookup()`] is the only place that selects code by the name of a resource.
+//! - `rules.R2`: every row of the built-in registry has an entry in [`lookup()`].
 
 mod access;
 pub(crate) mod autoscalers;
