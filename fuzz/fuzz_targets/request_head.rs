@@ -22,17 +22,17 @@ fuzz_target!(|data: &[u8]| {
             Some(&authority),
             "what is read is written"
         );
-        // Whoever is let in is this machine, by name or by address.
+        // Only this machine is allowed, by name or by address.
         if Hosts::default().contains(&authority.host) {
             match &authority.host {
                 Host::Name(name) => assert_eq!(name, "localhost"),
                 Host::Address(address) => assert!(address.is_loopback()),
             }
         }
-        // What the http crate takes for an authority has the same host, where both can read it.
-        if let Ok(authority) = text.parse::<http::uri::Authority>() {
-            assert!(!authority.as_str().contains('@'));
-            let same = Authority::parse(authority.host()).map(|authority| authority.host);
+        // The http crate reads the same host, where both can parse the text.
+        if let Ok(theirs) = text.parse::<http::uri::Authority>() {
+            assert!(!theirs.as_str().contains('@'));
+            let same = Authority::parse(theirs.host()).map(|authority| authority.host);
             assert_eq!(same.as_ref(), Some(&authority.host));
         }
         let origin = Origin { secure: false, authority: authority.clone() };

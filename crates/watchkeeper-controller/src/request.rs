@@ -30,7 +30,7 @@ impl Request {
     /// # Errors
     /// Returns an error if the object is not a `K`.
     pub fn object<K: DeserializeOwned>(&self) -> Result<Option<Arc<K>>, GetError> {
-        self.primary.reader::<K>(Keep::Encoded).get(&self.key.to_string())
+        self.primary.reader::<K>(Keep::Encoded).get(&self.key)
     }
 
     /// Returns the number of consecutive failures of this key.

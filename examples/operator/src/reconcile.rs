@@ -79,7 +79,7 @@ impl Context {
         let registered = self.registrations.namespace(REGISTRY).get(&registry::name_of(key))?;
         ensure(&registrations, registered.as_deref(), &registration(key, &website)).await?;
 
-        let before = self.deployments.get(&key.to_string())?;
+        let before = self.deployments.get(key)?;
         if before.as_ref().is_some_and(|before| !is_of(before, &website)) {
             return Err("a deployment of this name belongs to another owner".into());
         }

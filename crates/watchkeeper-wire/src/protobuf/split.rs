@@ -202,7 +202,7 @@ impl ListSplitter {
                             self.end.continue_token = (!token.is_empty()).then(|| token.to_owned());
                         }
                         (4, Wire::Varint) => {
-                            self.end.remaining_item_count = u64::try_from(cursor.varint()? as i64).ok()
+                            self.end.remaining_item_count = u64::try_from(cursor.varint()? as i64).ok();
                         }
                         (2 | 3, _) => cursor.expect(tag, Wire::Bytes)?,
                         (4, _) => cursor.expect(tag, Wire::Varint)?,
