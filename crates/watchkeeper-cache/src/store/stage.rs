@@ -66,7 +66,7 @@ impl Stage {
             match state.put(&new) {
                 None => changed.push(Delta::Added { new, initial }),
                 Some(old) if old.metadata.uid() == new.metadata.uid() => {
-                    changed.push(Delta::Updated { old, new })
+                    changed.push(Delta::Updated { old, new });
                 }
                 Some(old) => {
                     deleted.push(Delta::missed(old));

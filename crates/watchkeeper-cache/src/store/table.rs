@@ -57,7 +57,7 @@ impl<T> Table<T> {
             return Err(IndexExists { name: index.name.to_string() });
         }
         let mut postings = Postings::default();
-        for (key, object) in self.objects.iter() {
+        for (key, object) in &self.objects {
             postings.move_key(key, &[], &index.values(object));
         }
         self.indexes.push((index, postings));
