@@ -6,7 +6,7 @@
 //! The chain calls [`mutate`](AdmissionPlugin::mutate) of each plugin in order, then the object is completed and validated
 //! by the rules of its kind, then the chain calls [`validate`](AdmissionPlugin::validate) of each plugin in order.
 //! [`AdmissionChain::builtin`] lists the plugins that every server has; they have kube-apiserver's names and order.
-//! Plugins of one's own come after them: see [`Builder::admission`](crate::server::Builder::admission).
+//! Custom plugins come after them: see [`Builder::admission`](crate::server::Builder::admission).
 //!
 //! Invariants:
 //! - `admission.A1`: what `validate` sees is what is stored, except for the addresses of services, which are allocated last.

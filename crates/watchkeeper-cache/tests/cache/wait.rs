@@ -123,7 +123,7 @@ async fn watched(script: &Script, after: u64) -> Vec<String> {
     events
 }
 
-fn froms(script: &Script) -> Vec<String> {
+fn starts(script: &Script) -> Vec<String> {
     let requests = script.requests();
     requests.iter().map(|request| from(&request.to_string())).collect()
 }
@@ -152,7 +152,7 @@ async fn a_retry_watcher_resumes_from_the_last_version_until_it_expires() {
         watched(&script, 10).await,
         ["ADDED 12", "MODIFIED 17", "DELETED 42", "resource version expired"]
     );
-    assert_eq!(froms(&script), ["10", "17", "17", "30", "42", "42"]);
+    assert_eq!(starts(&script), ["10", "17", "17", "30", "42", "42"]);
     // One second between watches, and five as requested by the server.
     assert_eq!(begun.elapsed(), 9 * SECOND);
     assert_eq!(script.open(), 0);
@@ -212,7 +212,7 @@ async fn a_retry_watcher_of_a_union_resumes_each_part_from_its_own_version() {
         names.push(watcher.next().await.unwrap().unwrap().version().to_string());
     }
     assert_eq!(names, ["30", "12"]);
-    assert_eq!((froms(&a), froms(&b)), (vec!["10".to_owned(), "30".to_owned()], vec!["10".to_owned(); 2]));
+    assert_eq!((starts(&a), starts(&b)), (vec!["10".to_owned(), "30".to_owned()], vec!["10".to_owned(); 2]));
 }
 
 #[tokio::test(start_paused = true)]
