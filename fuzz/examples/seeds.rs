@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, GzBuilder};
 use serde_json::Value;
-use watchkeeper_apiserver::store::{CollectionId, DiskStore, HistoryLimits, Precondition, Store as _, Unversioned};
+use watchkeeper_apiserver::store::{
+    CollectionId, DiskStore, HistoryLimits, Precondition, Store as _, Unversioned,
+};
 use watchkeeper_core::Encoded;
 use watchkeeper_fuzz::{kind_choice, put};
 use watchkeeper_wire::{Kind, protobuf, transcode};

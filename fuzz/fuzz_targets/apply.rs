@@ -16,7 +16,7 @@ use watchkeeper_apiserver::apply::FieldSet;
 use watchkeeper_apiserver::http::{PatchType, User, WriteOptions};
 use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::store::MemoryStore;
-use watchkeeper_apiserver::write::{ResponseBody, Call, Writer, WriteResponse};
+use watchkeeper_apiserver::write::{Call, ResponseBody, WriteResponse, Writer};
 use watchkeeper_core::Status;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {

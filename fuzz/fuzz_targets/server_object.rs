@@ -17,7 +17,7 @@ use watchkeeper_apiserver::http::{
 use watchkeeper_apiserver::print::Printer;
 use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::store::MemoryStore;
-use watchkeeper_apiserver::write::{ResponseBody, Call, Writer};
+use watchkeeper_apiserver::write::{Call, ResponseBody, Writer};
 use watchkeeper_core::Timestamp;
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {

@@ -114,12 +114,14 @@ impl Member {
         let name = format!("{collection}, {form}");
         let seen = Arc::<Seen>::default();
         let kind = Kind::from(collection.kind());
-        let informer = Informer::builder(kind.clone(), plan.source(client)).configure(|mut reflector| {
-            if let Paged(size) = plan.whole {
-                reflector = reflector.page_size(NonZeroU32::new(size).unwrap());
-            }
-            reflector.name(name.clone()).backoff(BACKOFF).seed(seed).observer(Witness(seen.clone()))
-        }).build();
+        let informer = Informer::builder(kind.clone(), plan.source(client))
+            .configure(|mut reflector| {
+                if let Paged(size) = plan.whole {
+                    reflector = reflector.page_size(NonZeroU32::new(size).unwrap());
+                }
+                reflector.name(name.clone()).backoff(BACKOFF).seed(seed).observer(Witness(seen.clone()))
+            })
+            .build();
         let mut indexes = vec!["metadata.labels.shard", "metadata.annotations.turn"];
         match (plan.form, plan.of) {
             (Metadata, _) => {}

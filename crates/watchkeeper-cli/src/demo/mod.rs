@@ -39,7 +39,7 @@ pub(crate) async fn run(client: &Client, every: Duration, stop: &CancellationTok
         if stop.run_until_cancelled(sleep_until(at)).await.is_none() {
             return;
         }
-        let outcome = stop.run_until_cancelled(change.apply(client)).await;
+        let outcome = stop.run_until_cancelled(Box::pin(change.apply(client))).await;
         if let Some(Err(error)) = outcome {
             warn!(%change, %error, "demo change failed; the next one follows as scheduled");
         }

@@ -40,7 +40,7 @@ fn assert_readable(store: &Store, delta: &Delta<Arc<Object>>) {
     match (now.get(&key(delta)), delta) {
         (Some(_), Delta::Deleted { last: None, .. }) => {}
         (Some(found), _) => {
-            assert!(found.metadata.resource_version().as_u64() >= delivered, "{delta:?} {found:?}")
+            assert!(found.metadata.resource_version().as_u64() >= delivered, "{delta:?} {found:?}");
         }
         (None, _) => assert!(now.version().as_u64() >= delivered, "{delta:?}"),
     }
