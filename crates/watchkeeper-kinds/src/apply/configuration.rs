@@ -43,7 +43,7 @@ pub trait ApplyConfiguration: Serialize {
     ///
     /// For a manager that owns nothing, the result has only name and namespace. The object needs its
     /// `managedFields`, which informers prune unless their
-    /// [options](watchkeeper_client::source::RestListWatchFactory::intake) keep them. If a manager has applied an empty struct or
+    /// [options](watchkeeper_client::source::RestListWatchFactory::read_options) keep them. If a manager has applied an empty struct or
     /// map and others have added to it, their fields are included: `managedFields` does not distinguish the two.
     ///
     /// # Errors
