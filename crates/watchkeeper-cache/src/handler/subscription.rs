@@ -83,7 +83,7 @@ impl Resync {
 /// # async fn example(pods: &watchkeeper_cache::Informer) {
 /// let mut changes = pods.subscribe(Default::default());
 /// while let Some(delta) = changes.next().await {
-///     println!("{}", delta.newest().head.key());
+///     println!("{}", delta.newest().metadata.key());
 /// }
 /// # }
 /// ```

@@ -81,6 +81,10 @@ fn snapshot_and_log() -> (FakeFiles, String, String) {
         take(&store, (step % 5, 100, false));
     }
     drop(store);
+    // One more change without a snapshot: the last snapshot may have covered all changes before.
+    let store = open(&files, Thresholds { factor: 2, least: 1 << 20 }).unwrap();
+    take(&store, (0, 100, false));
+    drop(store);
     let mut names = names(&files);
     assert_eq!(names.len(), 2, "{names:?}");
     let snapshot = names.remove(1);
