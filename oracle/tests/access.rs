@@ -78,7 +78,7 @@ async fn a_user_sees_what_rbac_lets_them_see() {
         );
     }
     let whole = check("list", "pods", "").await.unwrap_err().to_string();
-    assert!(whole.ends_with("name one that you may read (namespace=...)"), "{whole}");
+    assert!(whole.ends_with("choose a namespace that you may read (namespace=...)"), "{whole}");
     let forged = access.authenticate(&Secret::from(format!("{token}x"))).await.unwrap_err();
     assert!(matches!(forged, AccessError::Unauthenticated(_)), "{forged}");
 
