@@ -241,7 +241,7 @@ async fn who_does_not_sign_in_is_told_so_and_who_did_can_sign_out() -> Outcome {
     stage.browser.until(named).await?;
 
     stage.browser.click("#signout").await?;
-    stage.text("dialog[open]", "The server wants to know who you are").await?;
+    stage.text("dialog[open]", "The server requires a token").await?;
     stage.rows(&[]).await?;
     let status = "return fetch('/v1/user').then((answer) => answer.status)";
     assert_eq!(stage.browser.run(status).await?, 401);
