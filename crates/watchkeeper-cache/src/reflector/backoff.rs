@@ -1,85 +1,41 @@
-//! Backoff: the delays between requests.
+//! Backoff: the delays between the requests of a reflector.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
+use watchkeeper_core::Backoff;
 
 use super::random::Random;
 
 /// The delays restart after this time, even without a success.
 const RESET_AFTER: Duration = Duration::from_secs(120);
 
-/// Exponential backoff with jitter: each delay is `factor` times the previous one, up to `cap`.
-///
-/// The defaults are client-go's: 0.8, 1.6, 3.2, 6.4, 12.8, 25.6 and then 30 s, each multiplied by a random number between
-/// 1 and 2. The delays restart two minutes after the first one, even without a success in between. See
-/// [`Reflector::backoff`](super::Reflector::backoff).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Backoff {
-    /// The first delay.
-    pub base: Duration,
-    /// The growth factor.
-    pub factor: f64,
-    /// The largest random fraction of a delay that is added to it; 0 disables jitter.
-    pub jitter: f64,
-    /// The largest delay, before jitter.
-    pub cap: Duration,
-    /// The largest number of times that the delay grows.
-    pub steps: u32,
-}
-
-impl Default for Backoff {
-    fn default() -> Self {
-        Self {
-            base: Duration::from_millis(800),
-            factor: 2.0,
-            jitter: 1.0,
-            cap: Duration::from_secs(30),
-            steps: 38,
-        }
-    }
-}
-
 /// The current backoff of one reflector.
 #[derive(Debug)]
 pub(super) struct Delays {
-    backoff: Backoff,
-    next: Duration,
-    steps: u32,
+    delays: watchkeeper_core::Delays,
     /// Time of the last restart.
     begun: Instant,
 }
 
 impl Delays {
     pub(super) fn new(backoff: Backoff) -> Self {
-        Self { backoff, next: backoff.base, steps: backoff.steps, begun: Instant::now() }
+        Self { delays: backoff.delays(), begun: Instant::now() }
     }
 
     /// Returns the largest delay, before jitter.
     pub(super) fn cap(&self) -> Duration {
-        self.backoff.cap
+        self.delays.backoff().cap
     }
 
     pub(super) fn next(&mut self, random: &mut Random) -> Duration {
         let now = Instant::now();
         if now.duration_since(self.begun) > RESET_AFTER {
-            (self.next, self.steps, self.begun) = (self.backoff.base, self.backoff.steps, now);
+            self.delays.reset();
+            self.begun = now;
         }
-        let delay = self.next;
-        if self.steps > 0 {
-            self.steps -= 1;
-            self.next = scaled(delay, self.backoff.factor);
-            if self.next > self.backoff.cap {
-                (self.next, self.steps) = (self.backoff.cap, 0);
-            }
-        }
-        scaled(delay, 1.0 + self.backoff.jitter.max(0.0) * random.fraction())
+        self.delays.next(random.fraction())
     }
-}
-
-/// Multiplies without overflow, whatever the factor.
-fn scaled(delay: Duration, factor: f64) -> Duration {
-    Duration::try_from_secs_f64(delay.as_secs_f64() * factor).unwrap_or(Duration::MAX)
 }
 
 #[cfg(test)]

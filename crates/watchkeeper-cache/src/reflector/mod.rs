@@ -36,9 +36,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch as channel};
+pub use watchkeeper_core::Backoff;
 use watchkeeper_core::{BoxError, ListWatch, Object, ObjectMeta, ResourceVersion, Status, WatchStream};
 
-pub use backoff::Backoff;
 use backoff::Delays;
 pub use exit::{ExitReason, Exited, OnGone};
 use internal_error_retry::InternalErrorRetry;
@@ -213,7 +213,8 @@ impl<S: Sink> Reflector<S> {
         self
     }
 
-    /// Sets the delays between rounds, and before requests to a server that is busy or unreachable.
+    /// Sets the delays between rounds, and before requests to a server that is busy or unreachable. They restart two
+    /// minutes after the first one, even without a success in between.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
