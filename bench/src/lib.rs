@@ -1,7 +1,6 @@
-//! Measurements: what Watchkeeper costs, beside what its peers cost, in one run.
+//! Benchmarks: CPU time, memory and latency of Watchkeeper and of comparable programs, measured in one run.
 //!
-//! The questions are binaries (`src/bin`), one a part of the line; this library makes the
-//! workloads and does the timing.
+//! Each binary in `src/bin` asks one question; this library generates the workloads and takes the measurements.
 
 pub mod client;
 pub mod informer;

@@ -1,10 +1,10 @@
-//! Timing: several operations side by side, the best round of each.
+//! Timing: runs several operations in turn and reports the best round of each.
 
 use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Something that is measured.
+/// An operation to measure.
 pub struct Operation<'a> {
     name: &'static str,
     run: Box<dyn FnMut() -> usize + 'a>,
@@ -12,7 +12,7 @@ pub struct Operation<'a> {
     against: Option<Goal>,
 }
 
-/// What an operation is compared with.
+/// The operation to compare with, and the largest acceptable ratio.
 #[derive(Debug, Clone, Copy)]
 struct Goal {
     name: &'static str,
@@ -29,19 +29,19 @@ impl fmt::Debug for Operation<'_> {
 }
 
 impl<'a> Operation<'a> {
-    /// An operation over so many bytes. What it returns is not used, and keeps the compiler from
-    /// leaving the work out.
+    /// Creates an operation that processes `bytes` bytes. The result of `run` is passed to `black_box`, so that the
+    /// compiler cannot optimize the work away.
     pub fn new(name: &'static str, bytes: usize, run: impl FnMut() -> usize + 'a) -> Self {
         Self { name, run: Box::new(run), bytes, against: None }
     }
 
-    /// Shows its time as a multiple of that of another operation.
+    /// Prints the time as a multiple of the time of the operation `name`.
     pub fn against(mut self, name: &'static str) -> Self {
         self.against = Some(Goal { name, at_most: None });
         self
     }
 
-    /// The multiple that it should not exceed.
+    /// Sets the goal: the largest acceptable multiple. Has no effect without [`against`](Self::against).
     pub fn at_most(mut self, ratio: f64) -> Self {
         if let Some(goal) = &mut self.against {
             goal.at_most = Some(ratio);
@@ -49,20 +49,20 @@ impl<'a> Operation<'a> {
         self
     }
 
-    /// Its name.
+    /// Returns the name, as printed in the table.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Does it once.
+    /// Runs the operation once.
     pub fn run(&mut self) -> usize {
         black_box((self.run)())
     }
 }
 
-/// Runs every operation once a round, and prints the best time of each as a row of a table.
+/// Runs every operation once per round, and prints a table with the best time of each.
 ///
-/// `units` is how many things an operation works on: a row shows the time for one.
+/// `units` is the number of pods that an operation processes; a row has the time per pod.
 pub fn print_table(operations: &mut [Operation<'_>], rounds: usize, units: usize) {
     let mut best = vec![Duration::MAX; operations.len()];
     for _ in 0..rounds {
@@ -72,7 +72,7 @@ pub fn print_table(operations: &mut [Operation<'_>], rounds: usize, units: usize
             *best = start.elapsed().min(*best);
         }
     }
-    println!("| operation | us a pod | GB/s | ratio | goal |");
+    println!("| operation | us per pod | GB/s | ratio | goal |");
     println!("|---|---:|---:|---|---|");
     for (operation, time) in operations.iter().zip(&best) {
         let micros = time.as_secs_f64() * 1e6 / units as f64;

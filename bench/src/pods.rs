@@ -1,20 +1,22 @@
-//! Pods to measure with: 20,000 of them look like the ones of a real cluster.
+//! Generated pods that resemble those of a real cluster.
 //!
-//! A pod is 7.9 KB of compact JSON, as the API server writes it: two containers with environment,
+//! A pod is 7.9 KB of compact JSON, as the API server writes it: two containers with environment variables,
 //! probes, resources and mounts, three volumes, a full status, and three entries of
-//! `managedFields` that make about half of its protobuf. Names, uids, addresses, digests, nodes
-//! and times differ from pod to pod, so that nothing measured profits from repetition.
+//! `managedFields`, which make up about half of its protobuf. Names, UIDs, addresses, digests, nodes
+//! and times differ from pod to pod, so that no measured operation benefits from repetition.
 //!
-//! - B1: the same seed and index give the same pod, whatever else was made before it.
+//! - `pods.B1`: the same seed and index give the same pod, in whatever order pods are generated.
 
 use std::fmt::Write;
+
+use fastrand::Rng;
 
 /// Formats and [`put`]s.
 macro_rules! put {
     ($out:expr, $($text:tt)*) => { put($out, &format!($($text)*)) };
 }
 
-/// A maker of pods.
+/// A generator of pods.
 ///
 /// ```
 /// use watchkeeper_bench::pods::Pods;
@@ -29,15 +31,15 @@ pub struct Pods {
 }
 
 impl Pods {
-    /// How many pods the clusters of `docs/benchmarks.md` have.
+    /// The number of pods in the benchmarks of `docs/benchmarks.md`.
     pub const MANY: usize = 20_000;
 
-    /// The pods of this seed.
+    /// Creates a generator with this seed.
     pub fn seeded(seed: u64) -> Self {
         Self { seed }
     }
 
-    /// The body of a list response with the first `count` pods.
+    /// Returns the body of a list response with the first `count` pods.
     pub fn list(self, count: usize) -> String {
         let mut body = String::with_capacity(count * 8_000 + 200);
         put!(
@@ -57,14 +59,14 @@ impl Pods {
         body
     }
 
-    /// One item of a list: it has no `apiVersion` and no `kind`.
+    /// Returns one item of a list, without `apiVersion` and `kind`, as in a list response.
     pub fn item(self, index: usize) -> String {
         let mut item = String::from("{");
         self.write(index, &mut item);
         item
     }
 
-    /// One line of a watch: the event says its type, and its object has `kind` and `apiVersion`.
+    /// Returns one line of a watch response: an event of type `kind` whose object has `kind` and `apiVersion`.
     pub fn event(self, kind: &str, index: usize) -> String {
         let mut line = format!(r#"{{"type":"{kind}","object":{{"kind":"Pod","apiVersion":"v1","#);
         self.write(index, &mut line);
@@ -72,10 +74,10 @@ impl Pods {
         line
     }
 
-    /// Writes the pod from behind its opening brace to its closing one.
+    /// Appends the pod without its opening brace.
     fn write(self, index: usize, out: &mut String) {
         let mut dice = Dice::new(self.seed, index);
-        let pod = Pod::roll(&mut dice, index);
+        let pod = Pod::random(&mut dice, index);
         pod.write_metadata(&mut dice, out);
         pod.write_spec(&mut dice, out);
         pod.write_status(&mut dice, out);
@@ -103,7 +105,7 @@ const APPS: [&str; 16] = [
 ];
 const TEAMS: [&str; 5] = ["storefront", "platform", "payments", "data-science", "identity"];
 
-/// What several parts of a pod repeat.
+/// Values that occur in several parts of a pod.
 struct Pod {
     app: &'static str,
     namespace: String,
@@ -113,18 +115,18 @@ struct Pod {
     token_volume: String,
     image: String,
     proxy_image: String,
-    created: Moment,
+    created: Time,
     pod_ip: String,
     host_ip: String,
 }
 
 impl Pod {
-    fn roll(dice: &mut Dice, index: usize) -> Self {
+    fn random(dice: &mut Dice, index: usize) -> Self {
         let app = dice.pick(&APPS);
         let hash = dice.word(10);
         Self {
             app,
-            // In 50 namespaces of 400, in the order in which an API server lists.
+            // 400 pods per namespace, in the order in which an API server lists them.
             namespace: format!("team-{:03}", index / 400),
             name: format!("{app}-{hash}-{}", dice.word(5)),
             hash,
@@ -143,7 +145,7 @@ impl Pod {
                 dice.below(20)
             ),
             proxy_image: format!("registry.example.com/mesh/proxy:v2.{}.{}", dice.below(20), dice.below(10)),
-            created: Moment::roll(dice),
+            created: Time::random(dice),
             pod_ip: format!("10.244.{}.{}", dice.below(256), dice.below(256)),
             host_ip: format!("10.{}.{}.{}", dice.below(256), dice.below(256), dice.below(256)),
         }
@@ -218,7 +220,7 @@ impl Pod {
                     "f:terminationMessagePolicy":{}},"#,
             );
         }
-        out.pop(); // the comma behind the last container
+        out.pop(); // the comma after the last container
         put(
             out,
             r#"
@@ -243,7 +245,7 @@ impl Pod {
                 "f:lastTransitionTime":{{}},"f:status":{{}},"f:type":{{}}}},"#
             );
         }
-        out.pop(); // the comma behind the last condition
+        out.pop(); // the comma after the last condition
         put!(
             out,
             r#"
@@ -324,7 +326,7 @@ impl Pod {
                 "lastTransitionTime":"{at}"}},"#
             );
         }
-        out.pop(); // the comma behind the last condition
+        out.pop(); // the comma after the last condition
         put!(
             out,
             r#"
@@ -344,24 +346,24 @@ impl Pod {
                 "containerID":"containerd://{container}","started":true}},"#
             );
         }
-        out.pop(); // the comma behind the last container
+        out.pop(); // the comma after the last container
         put(out, r#"],"qosClass":"Burstable"}"#);
     }
 }
 
-/// Appends the text without its line breaks and indentation.
+/// Appends the text without line breaks and indentation.
 fn put(out: &mut String, text: &str) {
     text.lines().for_each(|line| out.push_str(line.trim_start()));
 }
 
-/// Moments of one month.
+/// A time in November 2026.
 #[derive(Clone, Copy)]
-struct Moment {
+struct Time {
     second: u64,
 }
 
-impl Moment {
-    fn roll(dice: &mut Dice) -> Self {
+impl Time {
+    fn random(dice: &mut Dice) -> Self {
         Self { second: dice.below(27 * 86_400) }
     }
 
@@ -370,41 +372,30 @@ impl Moment {
     }
 }
 
-impl std::fmt::Display for Moment {
+impl std::fmt::Display for Time {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (day, second) = (1 + self.second / 86_400, self.second % 86_400);
         write!(f, "2026-11-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
     }
 }
 
-/// Pseudo-random numbers: a counter that is mixed well.
-struct Dice {
-    state: u64,
-}
+/// The random choices of one pod.
+struct Dice(Rng);
 
 impl Dice {
     fn new(seed: u64, index: usize) -> Self {
-        let mut dice = Self { state: seed };
-        dice.state = dice.roll() ^ index as u64; // B1
-        dice
-    }
-
-    fn roll(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        Self(Rng::with_seed(Rng::with_seed(seed).u64(..) ^ index as u64)) // B1
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.roll() % end
+        self.0.u64(..end)
     }
 
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
+        from[self.0.usize(..from.len())]
     }
 
-    /// Letters and digits as Kubernetes draws them for names: no vowels, nothing that reads as another.
+    /// Returns a name suffix from the alphabet of Kubernetes: no vowels, and no characters that look alike.
     fn word(&mut self, length: usize) -> String {
         let alphabet = b"bcdfghjklmnpqrstvwxz2456789";
         (0..length).map(|_| char::from(self.pick(alphabet))).collect()
@@ -413,7 +404,7 @@ impl Dice {
     fn hex(&mut self, length: usize) -> String {
         let mut text = String::with_capacity(length + 16);
         while text.len() < length {
-            write!(text, "{:016x}", self.roll()).expect("a string takes any text");
+            write!(text, "{:016x}", self.0.u64(..)).expect("a string takes any text");
         }
         text.truncate(length);
         text
@@ -430,7 +421,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_is_about_as_long_as_those_of_the_design() {
+    fn the_mean_pod_is_as_long_as_documented() {
         let pods = Pods::seeded(1);
         let mean = (0..500).map(|index| pods.item(index).len()).sum::<usize>() / 500;
         assert!((7_800..8_000).contains(&mean), "{mean} bytes");
@@ -451,12 +442,12 @@ mod tests {
         let event: serde_json::Value = serde_json::from_str(&pods.event("ADDED", 0)).unwrap();
         assert_eq!(event["object"]["spec"], pod["spec"]);
         assert_eq!(list.items[2].get(), pods.item(2));
-        // A repeated key would be lost on the way through a map.
+        // Parsing into a map drops a repeated key.
         assert_eq!(pod.to_string().len(), pods.item(0).len());
     }
 
     #[test]
-    fn two_pods_differ() {
+    fn pods_differ_by_index_and_seed() {
         let pods = Pods::seeded(1);
         assert_ne!(pods.item(0), pods.item(1));
         assert_ne!(pods.item(0), Pods::seeded(2).item(0));

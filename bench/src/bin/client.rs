@@ -1,6 +1,12 @@
-//! One job of Watchkeeper's client, measured: `client JOB --kubeconfig PATH`.
+//! Question: how much does one job cost Watchkeeper's client?
 //!
-//! `clients` runs it beside others.
+//! Workload: one [`Job`](watchkeeper_bench::client::Job) per process. Not counted: starting, connecting, freeing the result.
+//!
+//! ```text
+//! cargo run --release -p watchkeeper-bench --bin client -- list-raw --kubeconfig PATH
+//! ```
+//!
+//! `clients` runs it in turn with other clients.
 
 use std::process::ExitCode;
 

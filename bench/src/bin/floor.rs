@@ -1,7 +1,8 @@
-//! What does it cost to receive a watch, and to keep nothing of it? The floor under every informer.
+//! Question: how much does it cost to receive a watch and discard its events?
+//! This is a lower bound for every informer.
 //!
-//! Workload: the initial events of all pods, and then as many updates as are asked for, over the same client and
-//! the same transport as the informer's. Events are told apart, and dropped. Not counted: making the client.
+//! Workload: the initial events of all pods, and then the requested number of updates, with the same client and
+//! transport as the informer. Events are split and dropped. Not counted: creating the client.
 //!
 //! ```text
 //! cargo run --release -p watchkeeper-bench --bin floor -- --kubeconfig PATH --events 10000
@@ -24,19 +25,19 @@ use watchkeeper_core::{
 };
 use watchkeeper_wire::{Annotations, Limits, WatchFrames, read_object_meta};
 
-/// How long it rests before its memory is read.
-const REST: Duration = Duration::from_secs(2);
+/// Idle time before the memory is read.
+const IDLE: Duration = Duration::from_secs(2);
 
-/// Measures what receiving a watch of pods costs
+/// Measures the cost of receiving a watch of pods
 #[derive(Parser)]
 struct Arguments {
-    /// How to reach the server
+    /// Kubeconfig of the server
     #[arg(long, value_name = "PATH")]
     kubeconfig: PathBuf,
-    /// How many updates to wait for
+    /// Number of updates to wait for
     #[arg(long, value_name = "N", default_value_t = 0)]
     events: u64,
-    /// Of no use here: nothing is kept
+    /// Ignored; accepted so that all informers take the same arguments
     #[arg(long, value_name = "SELECTOR")]
     select: Option<String>,
 }
@@ -67,15 +68,15 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
         bookmarks: true,
     };
     let spent = Spent::now()?;
-    let answer = rest.get().resource("pods").params(request.query()).open_watch().await?;
+    let response = rest.get().resource("pods").params(request.query()).open_watch().await?;
     let frames = WatchFrames::new(Encoding::Protobuf, Limits::DEFAULT);
-    let mut watch = Watch { body: answer.into_body(), frames };
+    let mut watch = Watch { body: response.into_body(), frames };
     let objects = usize::try_from(watch.count(None).await?)?;
     let cost = spent.since()?;
     let sync = Sync { objects, wall: cost.wall, cpu: cost.cpu, memory: Memory::read()? };
     println!("floor {}", Report::Sync(sync));
 
-    tokio::time::sleep(REST).await;
+    tokio::time::sleep(IDLE).await;
     println!("floor {}", Report::Steady(Memory::read()?));
     if arguments.events > 0 {
         let spent = Spent::now()?;
@@ -88,21 +89,21 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
 }
 
 impl Watch {
-    /// Counts events, up to a number or to the end of the initial ones.
+    /// Counts events until there are `most`; without it, until the end of the initial events.
     async fn count(&mut self, most: Option<u64>) -> Outcome<u64> {
         let mut count = 0;
         while most != Some(count) {
             match self.frames.next()? {
                 Some(frame) if frame.kind == WatchEventType::Bookmark => {
-                    let mut head = ObjectMetaBuilder::default();
-                    let head =
-                        read_object_meta(Encoding::Protobuf, frame.object, Annotations::Keep, &mut head)?;
-                    if most.is_none() && Bookmark::from(&head).initial_events_end {
+                    let mut builder = ObjectMetaBuilder::default();
+                    let metadata =
+                        read_object_meta(Encoding::Protobuf, frame.object, Annotations::Keep, &mut builder)?;
+                    if most.is_none() && Bookmark::from(&metadata).initial_events_end {
                         return Ok(count);
                     }
                 }
                 Some(_) => count += 1,
-                None => self.frames.push(self.body.chunk().await?.ok_or("the watch has ended")?),
+                None => self.frames.push(self.body.chunk().await?.ok_or("the watch ended")?),
             }
         }
         Ok(count)

@@ -1,7 +1,7 @@
-//! What does an informer cost? It fills, it rests, it follows.
+//! Question: how much do the initial sync, holding the objects and following updates cost an informer?
 //!
-//! Workload: an informer of one resource over the client, with an index by `spec.nodeName` and a handler that
-//! counts every event, against any server. Not counted: making the client, asking what the resource is.
+//! Workload: an informer for one resource, with an index by `spec.nodeName` and a subscription that counts every event,
+//! against any server. Not counted: creating the client, discovery.
 //!
 //! ```text
 //! cargo run --release -p watchkeeper-bench --bin informer -- --kubeconfig PATH --resource pods --events 10000
@@ -28,45 +28,45 @@ use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Client, Config, DiscoveryClient, RestClient};
 use watchkeeper_core::{Collection, LabelSelector, ListWatchFactory as _};
 
-/// How long it rests before its memory is read.
-const REST: Duration = Duration::from_secs(2);
-/// How many events may wait to be counted.
+/// Idle time before the memory is read.
+const IDLE: Duration = Duration::from_secs(2);
+/// Capacity of the event subscription.
 const EVENTS: usize = 1 << 16;
-/// How often to list by a label.
+/// Number of lists by label.
 const LISTS: usize = 1001;
 
-/// Measures an informer: CPU and memory to fill, to hold and to follow
+/// Measures CPU time and memory of an informer: initial sync, idle, and following updates
 #[derive(Parser)]
 struct Arguments {
-    /// How to reach the server
+    /// Kubeconfig of the server
     #[arg(long, value_name = "PATH")]
     kubeconfig: PathBuf,
-    /// What to hold: pods, deployments.apps
+    /// The resource to cache, such as pods or deployments.apps
     #[arg(long, default_value = "pods")]
     resource: String,
-    /// How many updates to wait for
+    /// Number of updates to wait for
     #[arg(long, value_name = "N")]
     events: Option<u64>,
-    /// What is kept of an object
+    /// The form in which objects are kept
     #[arg(long, value_enum, default_value = "encoded")]
     keep: Kept,
-    /// A label by which to list in the end
+    /// Label selector for lists from the cache, measured last
     #[arg(long, value_name = "SELECTOR")]
     select: Option<LabelSelector>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kept {
-    /// Its bytes
+    /// Encoded only
     Encoded,
-    /// Its bytes and its type, which must be that of a pod
+    /// Encoded, and decoded as pods
     Decoded,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // In a task, as in a program that does more than one thing: the thread of `main` is none of the runtime's,
-    // and every event that it is woken for costs a change of threads.
+    // Spawned, as it would be in a larger program: `main` does not run on a worker thread of the runtime, and each
+    // wake-up of it would cost a thread switch.
     match tokio::spawn(measure(Arguments::parse())).await.map_err(Into::into).flatten() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -108,8 +108,8 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     let sync = Sync { objects: count, wall: cost.wall, cpu: cost.cpu, memory };
     println!("watchkeeper {}", Report::Sync(sync));
 
-    tokio::time::sleep(REST).await;
-    skip_what_waits(&mut counted).await;
+    tokio::time::sleep(IDLE).await;
+    skip_pending(&mut counted).await;
     println!("watchkeeper {}", Report::Steady(Memory::read()?));
     if let Some(events) = arguments.events {
         let spent = Spent::now()?;
@@ -126,7 +126,7 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// An informer of what a user calls by this name, not started.
+/// Creates an informer for a resource name as users write it. The informer is not started.
 async fn informer(client: &Client, resource: &str) -> Outcome<Informer> {
     let root = RestClient::new(client.transport().clone(), "/", Content::json());
     let found = RestMapper::new(Arc::new(DiscoveryClient::new(root))).argument(resource).await?;
@@ -137,34 +137,36 @@ async fn informer(client: &Client, resource: &str) -> Outcome<Informer> {
     Ok(informer)
 }
 
-/// Passes over what was there at the beginning.
-async fn skip_what_waits(events: &mut RawEvents) {
+/// Discards the events of the initial list.
+async fn skip_pending(events: &mut RawEvents) {
     while events.pending() > 0 {
         events.next().await;
     }
 }
 
-/// Waits for so many updates.
+/// Waits for `left` updates.
 async fn count_updates(events: &mut RawEvents, mut left: u64) -> Outcome<()> {
     while left > 0 {
         match events.next().await {
             Some(RawEvent::Event(Delta::Updated { .. })) => left -= 1,
             Some(RawEvent::Event(_)) => {}
-            Some(RawEvent::Lagged(count)) => return Err(format!("{count} events were not counted").into()),
-            None => return Err("the informer has ended".into()),
+            Some(RawEvent::Lagged(count)) => {
+                return Err(format!("the event subscription lagged by {count} events").into());
+            }
+            None => return Err("the informer stopped".into()),
         }
     }
     Ok(())
 }
 
-/// Lists by a label over and over: half of the lists take longer than this.
+/// Lists by label repeatedly, and returns the median time.
 fn select(reader: &Reader<Pod>, labels: &LabelSelector) -> Selected {
     let mut times = Vec::with_capacity(LISTS);
     let mut objects = 0;
     for _ in 0..LISTS {
-        let begun = Instant::now();
+        let start = Instant::now();
         objects = black_box(reader.list(labels)).partial().0.len();
-        times.push(begun.elapsed());
+        times.push(start.elapsed());
     }
     times.sort_unstable();
     Selected { objects, each: times[LISTS / 2] }

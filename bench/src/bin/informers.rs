@@ -1,9 +1,9 @@
-//! What does an informer cost? Watchkeeper's beside client-go's and kube-rs's, at one server, which is running
-//! and empty.
+//! Question: how much does it cost to cache and follow 20,000 pods?
+//! Compares Watchkeeper's informer with client-go's and kube-rs's.
 //!
-//! Workload: 20,000 pods with a status and managed fields, an index by node, and 10,000 updates of them at 400 a
-//! second. Every informer is a process of its own; rounds alternate between them and the median of each counts.
-//! Not counted: starting, making the client, the server.
+//! Workload: one server with 20,000 pods with a status and managed fields, an index by node, and 10,000 updates at 400 per
+//! second. Every informer runs in a new process; rounds alternate between them, and the table has the median of each.
+//! Not counted: starting, creating the client, the server.
 //!
 //! ```text
 //! cargo run --manifest-path oracle/Cargo.toml --bin bench -- informer
@@ -16,46 +16,46 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
-use watchkeeper_bench::informer::{Informant, Report, RunningPods, Standing, Updates};
+use watchkeeper_bench::informer::{Column, Comparison, Report, RunningPods, Updates};
 use watchkeeper_bench::pods::Pods;
-use watchkeeper_bench::server::{Endpoint, ListForm, Outcome, OwnServer, measure_list};
+use watchkeeper_bench::server::{Endpoint, ListForm, Outcome, ServerProcess, measure_list};
 
-/// How long one informer may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Time limit for one informer.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Measures Watchkeeper's informer beside those of client-go and kube-rs
+/// Compares Watchkeeper's informer with those of client-go and kube-rs
 #[derive(Parser)]
 struct Arguments {
-    /// The server; by default one of ours, in memory, that ends with this
+    /// Kubeconfig of the server [default: starts the embedded server, in memory]
     #[arg(long, value_name = "PATH")]
     kubeconfig: Option<PathBuf>,
-    /// The server has what this command creates already
+    /// The server already has the pods of an earlier run
     #[arg(long)]
     populated: bool,
-    /// The program around client-go
+    /// The client-go program
     #[arg(long, value_name = "PATH")]
     client_go: Option<PathBuf>,
-    /// The program around kube-rs
+    /// The kube-rs program
     #[arg(long, value_name = "PATH")]
     kube_rs: Option<PathBuf>,
-    /// Only informers whose names contain this
+    /// Run only the informers whose names contain this text
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// How many pods
+    /// Number of pods
     #[arg(long, default_value_t = Pods::MANY)]
     pods: usize,
-    /// How many updates
+    /// Number of updates
     #[arg(long, default_value_t = 10_000)]
     events: usize,
-    /// How many updates a second
+    /// Updates per second
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
-    /// How many rounds
+    /// Number of rounds
     #[arg(long, default_value_t = 3)]
     rounds: usize,
 }
 
-/// An informer to run.
+/// An informer program and its arguments.
 struct Runner {
     name: &'static str,
     program: PathBuf,
@@ -77,34 +77,37 @@ async fn compare(arguments: &Arguments) -> Outcome<()> {
     let built = std::env::current_exe()?;
     let own = match arguments.kubeconfig {
         Some(_) => None,
-        None => Some(OwnServer::start(&built.with_file_name("watchkeeper")).await?),
+        None => Some(ServerProcess::start(&built.with_file_name("watchkeeper")).await?),
     };
     let kubeconfig = match (&arguments.kubeconfig, &own) {
         (Some(path), _) => path,
         (None, Some(own)) => own.kubeconfig(),
-        (None, None) => return Err("there is no server".into()),
+        (None, None) => return Err("no server".into()),
     };
     let endpoint = Endpoint::read(kubeconfig)?;
     let pods = RunningPods::new(arguments.pods);
     if !arguments.populated {
-        let begun = Instant::now();
-        pods.settle(&endpoint).await?;
-        eprintln!("created {} pods in {:.0} s", pods.count(), begun.elapsed().as_secs_f64());
+        let start = Instant::now();
+        pods.create_all(&endpoint).await?;
+        eprintln!("created {} pods in {:.0} s", pods.count(), start.elapsed().as_secs_f64());
     }
     for form in [ListForm::Json, ListForm::Protobuf] {
         let size = measure_list(&endpoint, form).await?;
         let (bytes, kept) = (size.bytes / size.items.max(1), size.kept / size.items.max(1));
-        println!("{} pods, each of {bytes} bytes as {form:?}, {kept} without managed fields", size.items);
+        println!("{} pods; mean size as {form:?}: {bytes} bytes, {kept} without managed fields", size.items);
     }
     let runners = runners(arguments, &built);
-    let mut standing = Standing::new(&runners.iter().map(|runner| runner.name).collect::<Vec<_>>());
+    let mut comparison = Comparison::new(&runners.iter().map(|runner| runner.name).collect::<Vec<_>>());
     for _ in 0..arguments.rounds {
-        for (place, runner) in runners.iter().enumerate() {
+        for (column, runner) in runners.iter().enumerate() {
             let run = run(runner, kubeconfig, &endpoint, arguments, pods);
-            let reports = tokio::time::timeout(PATIENCE, run).await;
-            standing.heard(place, reports.map_err(|_| format!("{} takes too long", runner.name))??);
+            let reports = tokio::time::timeout(TIMEOUT, run).await;
+            comparison.record(
+                column,
+                reports.map_err(|_| format!("{} timed out after {TIMEOUT:?}", runner.name))??,
+            );
         }
-        println!("{}", standing.render()); // as far as it came
+        println!("{}", comparison.render()); // the rounds so far
     }
     Ok(())
 }
@@ -115,7 +118,7 @@ fn runners(arguments: &Arguments, built: &Path) -> Vec<Runner> {
     if let Some(program) = &arguments.client_go {
         let stripped = &["--drop-managed-fields"][..];
         for (name, arguments) in
-            [(Informant::CLIENT_GO, &[][..]), ("client-go without managed fields", stripped)]
+            [(Column::CLIENT_GO, &[][..]), ("client-go without managed fields", stripped)]
         {
             runners.push(Runner { name, program: program.clone(), arguments });
         }
@@ -123,7 +126,7 @@ fn runners(arguments: &Arguments, built: &Path) -> Vec<Runner> {
     if let Some(program) = &arguments.kube_rs {
         runners.push(Runner { name: "kube-rs", program: program.clone(), arguments: &[] });
     }
-    for (name, keep) in [(Informant::ENCODED, "encoded"), (Informant::DECODED, "decoded")] {
+    for (name, keep) in [(Column::ENCODED, "encoded"), (Column::DECODED, "decoded")] {
         let arguments: &[&str] =
             if keep == "encoded" { &["--keep", "encoded"] } else { &["--keep", "decoded"] };
         runners.push(Runner { name, program: ours.clone(), arguments });
@@ -133,7 +136,7 @@ fn runners(arguments: &Arguments, built: &Path) -> Vec<Runner> {
     runners
 }
 
-/// Runs an informer, and makes the updates that it waits for once it rests.
+/// Runs an informer, and sends the updates that it waits for once it has reported `steady`.
 async fn run(
     runner: &Runner,
     kubeconfig: &Path,
@@ -163,11 +166,11 @@ async fn run(
             }
             Report::Steady(_) => {
                 let (count, per_second) = (arguments.events, arguments.rate);
-                Updates { pods, count, per_second }.send(endpoint).await?; // F2
+                Updates { pods, count, per_second }.send(endpoint).await?; // informer.I2
             }
             Report::Select(selected) if selected.objects != pods.selected() => {
                 return Err(format!(
-                    "{} selects {} of {} pods",
+                    "{} selected {} of {} pods",
                     runner.name,
                     selected.objects,
                     pods.selected()
@@ -180,6 +183,6 @@ async fn run(
     let status = child.wait().await?;
     match status.success() {
         true => Ok(reports),
-        false => Err(format!("{} ended with {status}", runner.name).into()),
+        false => Err(format!("{} exited with {status}", runner.name).into()),
     }
 }

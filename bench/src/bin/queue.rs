@@ -1,4 +1,6 @@
-//! What does our queue cost? One job of [`Job`], and a line about it.
+//! Question: how much does one job cost Watchkeeper's work queue?
+//!
+//! Workload: one [`Job`] per process; prints one [`Report`]. Not counted: starting, creating the keys, connecting.
 //!
 //! ```text
 //! cargo run --release -p watchkeeper-bench --bin queue -- hand-out --keys 1000000 --workers 8
@@ -47,7 +49,7 @@ fn keys(count: usize) -> Vec<ObjectKey> {
     (0..count).map(key).map(|(namespace, name)| ObjectKey::namespaced(&namespace, &name)).collect()
 }
 
-/// As many add as work.
+/// Adds `count` keys with `workers` producers, and takes them with as many workers.
 async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
     let mut keys = keys(count);
     let mut parts = Vec::new();
@@ -71,7 +73,7 @@ async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
         adding.spawn(async move {
             for key in part {
                 queue.add(key);
-                consume_budget().await; // as whoever waits for changes does
+                consume_budget().await; // as in a task that waits for changes
             }
         });
     }
@@ -79,7 +81,7 @@ async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
     queue.shut_down_with_drain().await;
     let cost = spent.since()?;
     let done: usize = working.join_all().await.into_iter().sum();
-    assert_eq!(done, count, "J2");
+    assert_eq!(done, count, "queue.Q2");
     Ok(Report::new("watchkeeper", Job::HandOut, count, cost, None))
 }
 
@@ -110,9 +112,9 @@ async fn delayed(count: usize) -> Outcome<Report> {
     Ok(Report::new("watchkeeper", Job::Delay, count, spent.since()?, Lateness::of(late)))
 }
 
-/// A controller of config maps with one worker.
+/// Runs a controller for config maps with one worker.
 async fn follow(arguments: Arguments) -> Outcome<Report> {
-    let sources = Sources::File(arguments.kubeconfig.ok_or("no --kubeconfig")?);
+    let sources = Sources::File(arguments.kubeconfig.ok_or("--kubeconfig is required")?);
     let client = Client::new(&Config::load(&sources, &Overrides::default())?)?;
     let collection = Collection::CONFIG_MAPS;
     let objects = Informer::new(collection.kind().into(), client.source(&collection));
@@ -121,7 +123,7 @@ async fn follow(arguments: Arguments) -> Outcome<Report> {
     let (sender, mut ages) = mpsc::unbounded_channel();
     let reconcile = |map: Arc<ConfigMap>, sender: Arc<mpsc::UnboundedSender<Duration>>| async move {
         if let Some(sent) = sent(map.data.as_ref()) {
-            let _ = sender.send(age(sent)); // fails when the job is done
+            let _ = sender.send(age(sent)); // fails once the job is done
         }
         Ok(Action::await_change())
     };

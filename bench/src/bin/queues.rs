@@ -1,9 +1,10 @@
-//! What does a queue cost? Watchkeeper's beside client-go's and what kube-rs has for one.
+//! Question: how much does a key cost on its way through a work queue, and how late is it?
+//! Compares Watchkeeper's queue with client-go's and with kube-rs's scheduler.
 //!
-//! Workload: 1,000,000 keys that are added, handed out and done, by one and by eight at once; 100,000 keys with
-//! delays of up to a second; 4,000 config maps that are created on the embedded server, 400 a second, each of which
-//! reaches a worker. Every job is a process of its own; rounds alternate between the queues and the median of each
-//! counts. Not counted: starting, making the keys.
+//! Workload: 1,000,000 keys that are added, taken and marked done, by one worker and by eight; 100,000 keys with
+//! delays of up to a second; 4,000 config maps created on the embedded server at 400 per second, each of which
+//! reaches a worker. Every job runs in a new process; rounds alternate between the queues, and the table has the median
+//! of each. Not counted: starting, creating the keys.
 //!
 //! ```text
 //! cargo run --manifest-path oracle/Cargo.toml --bin bench -- queue
@@ -16,56 +17,56 @@ use std::time::Duration;
 use clap::Parser;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
-use watchkeeper_bench::queue::{Job, READY, Report, Standing, Writes};
-use watchkeeper_bench::server::{Outcome, OwnServer};
+use watchkeeper_bench::queue::{Comparison, Job, READY, Report, Writes};
+use watchkeeper_bench::server::{Outcome, ServerProcess};
 
-/// How long one job may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Time limit for one job.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Measures Watchkeeper's queue beside those of client-go and kube-rs
+/// Compares Watchkeeper's queue with those of client-go and kube-rs
 #[derive(Parser)]
 struct Arguments {
-    /// The program around client-go
+    /// The client-go program
     #[arg(long, value_name = "PATH")]
     client_go: Option<PathBuf>,
-    /// The program around kube-rs
+    /// The kube-rs program
     #[arg(long, value_name = "PATH")]
     kube_rs: Option<PathBuf>,
-    /// How many rounds
+    /// Number of rounds
     #[arg(long, default_value_t = 5)]
     rounds: usize,
 }
 
-/// A job as the table has it.
-struct Event {
+/// A job, and its label and goal in the table.
+struct Case {
     what: &'static str,
     job: Job,
     keys: usize,
     workers: usize,
-    /// Of the time: the first row.
+    /// Largest acceptable multiple of the first queue's elapsed time.
     goal: Option<f64>,
 }
 
-const EVENTS: [Event; 4] = [
-    Event {
+const CASES: [Case; 4] = [
+    Case {
         what: "hand out, one worker",
         job: Job::HandOut,
         keys: 1_000_000,
         workers: 1,
         goal: Some(1.0 / 3.0),
     },
-    Event {
+    Case {
         what: "hand out, 8 workers",
         job: Job::HandOut,
         keys: 1_000_000,
         workers: 8,
         goal: Some(1.0 / 3.0),
     },
-    Event { what: "delay", job: Job::Delay, keys: 100_000, workers: 1, goal: None },
-    Event { what: "from a write to a worker", job: Job::Follow, keys: 4_000, workers: 1, goal: None },
+    Case { what: "delay", job: Job::Delay, keys: 100_000, workers: 1, goal: None },
+    Case { what: "from a write to a worker", job: Job::Follow, keys: 4_000, workers: 1, goal: None },
 ];
 
-/// How many writes a second.
+/// Writes per second.
 const RATE: u32 = 400;
 
 #[tokio::main]
@@ -90,33 +91,33 @@ async fn compare(arguments: &Arguments) -> Outcome<()> {
     .filter_map(|(name, program)| Some((name, program?)))
     .collect();
     let server = built.with_file_name("watchkeeper");
-    let mut standing = Standing::new(&programs.iter().map(|(name, _)| *name).collect::<Vec<_>>());
-    for event in EVENTS {
+    let mut comparison = Comparison::new(&programs.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    for case in CASES {
         let mut rounds = vec![Vec::new(); programs.len()];
         for _ in 0..arguments.rounds {
             for ((name, program), reports) in programs.iter().zip(&mut rounds) {
-                let report = tokio::time::timeout(PATIENCE, run(program, &server, &event)).await;
-                let report = report.map_err(|_| format!("{name} takes too long"))??;
+                let report = tokio::time::timeout(TIMEOUT, run(program, &server, &case)).await;
+                let report = report.map_err(|_| format!("{name} timed out after {TIMEOUT:?}"))??;
                 eprintln!("{report}");
                 reports.push(report);
             }
         }
-        standing.job(event.what, &rounds, event.goal.map(|most| (0, most)));
+        comparison.job(case.what, &rounds, case.goal.map(|most| (0, most)));
     }
-    println!("{}", standing.render());
+    println!("{}", comparison.render());
     Ok(())
 }
 
-/// Does a job, at a server of its own if it wants one.
-async fn run(program: &Path, server: &Path, event: &Event) -> Outcome<Report> {
-    let server = match event.job {
-        Job::Follow => Some(OwnServer::start(server).await?),
+/// Runs a job, with a new server if it needs one.
+async fn run(program: &Path, server: &Path, case: &Case) -> Outcome<Report> {
+    let server = match case.job {
+        Job::Follow => Some(ServerProcess::start(server).await?),
         Job::HandOut | Job::Delay => None,
     };
     let mut command = Command::new(program);
     command
-        .arg(event.job.word())
-        .args(["--keys", &event.keys.to_string(), "--workers", &event.workers.to_string()])
+        .arg(case.job.name())
+        .args(["--keys", &case.keys.to_string(), "--workers", &case.workers.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .kill_on_drop(true);
@@ -129,7 +130,7 @@ async fn run(program: &Path, server: &Path, event: &Event) -> Outcome<Report> {
     while let Some(line) = lines.next_line().await? {
         match &server {
             Some(server) if line == READY => {
-                Writes { count: event.keys, per_second: RATE }.send(&server.endpoint()?).await?; // J3
+                Writes { count: case.keys, per_second: RATE }.send(&server.endpoint()?).await?; // queue.Q3
             }
             _ => report = Some(line.parse()?),
         }
@@ -137,6 +138,6 @@ async fn run(program: &Path, server: &Path, event: &Event) -> Outcome<Report> {
     let status = child.wait().await?;
     match report.filter(|_| status.success()) {
         Some(report) => Ok(report),
-        None => Err(format!("{} ended with {status}", program.display()).into()),
+        None => Err(format!("{} exited with {status}", program.display()).into()),
     }
 }

@@ -1,19 +1,20 @@
-//! What does an API server cost? Watchkeeper's beside any other, such as kube-apiserver with etcd, on the
-//! same machine, with the same loader.
+//! Question: how much does an API server cost?
+//! Compares Watchkeeper's server with another one, such as kube-apiserver with etcd, on the same machine and with the
+//! same load generator.
 //!
-//! Workload: starts; 20,000 pods without managed fields, created and then listed as a whole as JSON and as
-//! protobuf; config maps of a kilobyte, created by 32 workers on four connections; one writer of one config
-//! map of a kilobyte with 1,000 watchers, fifty streams on each of twenty connections. All over TLS and
-//! HTTP/2 on loopback, with a bearer token, without compression. Rounds alternate between the servers and
-//! the best of each counts. Memory is what is resident, some seconds after the last request. Not counted:
-//! making the pods, connecting, opening the watches.
+//! Workload: starts; 20,000 pods without managed fields, created and then listed with one request as JSON and as
+//! protobuf; config maps of a kilobyte, created by 32 workers on four connections; one writer of a config
+//! map of a kilobyte with 1,000 watchers, fifty streams on each of twenty connections. All requests use TLS and
+//! HTTP/2 on loopback, with a bearer token and without compression. Rounds alternate between the servers, and the
+//! table has the best of each. Memory is resident memory, five seconds after the last request. Not counted:
+//! generating the pods, connecting, opening the watches.
 //!
 //! ```text
 //! cargo build --release -p watchkeeper-cli && cargo run --release -p watchkeeper-bench --bin server
 //! cargo run --manifest-path oracle/Cargo.toml --bin bench
 //! ```
 //!
-//! The first measures Watchkeeper's server alone. The second starts the real one and compares.
+//! The first command measures Watchkeeper's server alone. The second one also starts kube-apiserver and compares them.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,41 +24,42 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use watchkeeper_bench::pods::Pods;
 use watchkeeper_bench::server::{
-    Comparison, Connection, Creates, Endpoint, FanOut, Goal, ListForm, Outcome, OwnServer, Population, Usage,
-    check_list, namespace, resident_megabytes, time_list,
+    Comparison, Connection, Creates, Endpoint, FanOut, Goal, ListForm, Outcome, Population, ServerProcess,
+    Usage, check_list, create_namespace, resident_megabytes, time_list,
 };
 
-/// How long all of it may take.
-const PATIENCE: Duration = Duration::from_secs(450);
-/// How often our server is started.
+/// Time limit for the whole run.
+const TIMEOUT: Duration = Duration::from_secs(450);
+/// Number of starts of our server.
 const STARTS: usize = 9;
-/// How often each list is asked for, and how often each load is put on.
+/// Number of lists per encoding, after the first one.
 const LISTS: usize = 5;
+/// Number of rounds of creates and of fan-out.
 const ROUNDS: usize = 3;
-/// How long a server is left alone before its memory is read.
+/// Idle time before the memory is read.
 const SETTLE: Duration = Duration::from_secs(5);
-const CREATES: Creates = Creates { connections: 4, workers: 8, lasts: Duration::from_secs(5) };
-const FAN_OUT: FanOut = FanOut { connections: 20, watches: 50, window: 8, lasts: Duration::from_secs(5) };
+const CREATES: Creates = Creates { connections: 4, workers: 8, duration: Duration::from_secs(5) };
+const FAN_OUT: FanOut = FanOut { connections: 20, watches: 50, window: 8, duration: Duration::from_secs(5) };
 
-/// Measures Watchkeeper's API server, and another that is running if one is given
+/// Measures Watchkeeper's API server, and optionally compares it with another one
 #[derive(Parser)]
 struct Arguments {
-    /// The command of ours; by default the one that was built beside this
+    /// Our command [default: `watchkeeper` beside this executable]
     #[arg(long, value_name = "PATH")]
     watchkeeper: Option<PathBuf>,
-    /// The kubeconfig of the other, freshly started on this machine
+    /// Kubeconfig of the other server, freshly started on this machine
     #[arg(long, value_name = "PATH", requires_all = ["peer_pids", "peer_start_ms"])]
     peer_kubeconfig: Option<PathBuf>,
-    /// The processes of the other, for their memory and processor time
+    /// Process IDs of the other server, for its memory and CPU time
     #[arg(long, value_name = "PID", value_delimiter = ',')]
     peer_pids: Vec<u32>,
-    /// How long the other took from its start until it was ready
+    /// Time from the start of the other server until it was ready
     #[arg(long, value_name = "MS")]
     peer_start_ms: Option<f64>,
-    /// What the other is called
+    /// Name of the other server in the table
     #[arg(long, default_value = "kube-apiserver and etcd")]
     peer_name: String,
-    /// How many pods
+    /// Number of pods
     #[arg(long, default_value_t = Pods::MANY)]
     pods: usize,
 }
@@ -73,10 +75,10 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let mut table = Comparison::new(&arguments.peer_name, "Watchkeeper");
     let outcome = tokio::select! {
-        outcome = tokio::time::timeout(PATIENCE, compare(&arguments, &mut table)) => outcome,
+        outcome = tokio::time::timeout(TIMEOUT, compare(&arguments, &mut table)) => outcome,
         _ = tokio::signal::ctrl_c() => return ExitCode::FAILURE,
     };
-    println!("{}", table.render()); // as far as it came
+    println!("{}", table.render()); // the rows so far, even after an error
     match outcome {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
@@ -84,7 +86,7 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         Err(_) => {
-            eprintln!("error: not done after {PATIENCE:?}");
+            eprintln!("error: timed out after {TIMEOUT:?}");
             ExitCode::FAILURE
         }
     }
@@ -96,15 +98,15 @@ async fn compare(arguments: &Arguments, table: &mut Comparison) -> Outcome<()> {
         None => std::env::current_exe()?.with_file_name("watchkeeper"),
     };
     let mut started = Vec::new();
-    let mut server = OwnServer::start(&command).await?;
+    let mut server = ServerProcess::start(&command).await?;
     for _ in 1..STARTS {
         started.push(server.ready_after);
-        server = OwnServer::start(&command).await?;
+        server = ServerProcess::start(&command).await?;
     }
     started.push(server.ready_after);
     started.sort();
-    let middle = started[STARTS / 2].as_secs_f64() * 1e3;
-    table.row("start to ready, ms", arguments.peer_start_ms, middle, Goal::AtMost(100.0));
+    let median = started[STARTS / 2].as_secs_f64() * 1e3;
+    table.row("start to ready, ms", arguments.peer_start_ms, median, Goal::AtMost(100.0));
 
     let ours = Subject { endpoint: server.endpoint()?, pids: vec![server.pid()] };
     let peer = match &arguments.peer_kubeconfig {
@@ -119,17 +121,17 @@ async fn compare(arguments: &Arguments, table: &mut Comparison) -> Outcome<()> {
     bench.list(table, ListForm::Protobuf, arguments.pods).await?;
     bench.create(table).await?;
     bench.fan_out(table).await?;
-    bench.memory(table, "memory after all that, MB", Goal::None).await?;
+    bench.memory(table, "memory at the end, MB", Goal::None).await?;
     Ok(())
 }
 
-/// What is compared.
+/// The servers to compare.
 struct Bench {
     ours: Subject,
     peer: Option<Subject>,
 }
 
-/// The best round of a server: what it came to, and what it cost for how many units.
+/// The best round of a server: its value, and its CPU time with the number of units.
 #[derive(Clone, Copy)]
 struct Best {
     value: f64,
@@ -137,7 +139,7 @@ struct Best {
 }
 
 impl Bench {
-    /// The other first, where there is one.
+    /// Returns both servers, ours last.
     fn subjects(&self) -> impl Iterator<Item = &Subject> {
         self.peer.iter().chain([&self.ours])
     }
@@ -155,12 +157,12 @@ impl Bench {
         let mut costs = Vec::new();
         for subject in self.subjects() {
             let before = Usage::now(&subject.pids)?;
-            let begun = Instant::now();
-            population.settle(&subject.endpoint).await?;
+            let start = Instant::now();
+            population.create_all(&subject.endpoint).await?;
             costs.push((Usage::now(&subject.pids)? - before, pods as f64));
-            eprintln!("created and updated in {:.1} s", begun.elapsed().as_secs_f64());
+            eprintln!("created and updated in {:.1} s", start.elapsed().as_secs_f64());
         }
-        let ours = costs.pop().ok_or("our server was not asked")?;
+        let ours = costs.pop().ok_or("no result for our server")?;
         table.cost("create and update a pod", costs.pop(), ours);
         Ok(())
     }
@@ -171,9 +173,9 @@ impl Bench {
             let (time, _) = time_list(&subject.endpoint, form).await?;
             first.push(time.as_secs_f64() * 1e3);
             let bytes = check_list(&subject.endpoint, form, pods).await?;
-            eprintln!("listed {form:?} of {bytes} bytes a pod");
+            eprintln!("mean size of a pod as {form:?}: {bytes} bytes");
         }
-        let ours = first.pop().ok_or("our server was not asked")?;
+        let ours = first.pop().ok_or("no result for our server")?;
         let what = format!("list {pods} pods as {form:?} for the first time, ms");
         table.row(&what, first.pop(), ours, Goal::TimesLess(3.0));
         let (peer, ours) = self
@@ -183,14 +185,14 @@ impl Bench {
             })
             .await?;
         let what = format!("list {pods} pods as {form:?} again, ms");
-        table.row(&what, peer.map(|it| -it.value), -ours.value, Goal::TimesLess(3.0));
-        table.cost(&format!("list a pod as {form:?}"), peer.map(|it| it.cost), ours.cost);
+        table.row(&what, peer.map(|best| -best.value), -ours.value, Goal::TimesLess(3.0));
+        table.cost(&format!("list a pod as {form:?}"), peer.map(|best| best.cost), ours.cost);
         Ok(())
     }
 
     async fn create(&self, table: &mut Comparison) -> Outcome<()> {
         for subject in self.subjects() {
-            namespace(&Connection::open(&subject.endpoint).await?, "creates").await?;
+            create_namespace(&Connection::open(&subject.endpoint).await?, "creates").await?;
         }
         let (peer, ours) = self
             .rounds(ROUNDS, async |subject, round| {
@@ -198,14 +200,14 @@ impl Bench {
                 Ok((created as f64 / time.as_secs_f64(), created as f64))
             })
             .await?;
-        table.row("config maps created/s", peer.map(|it| it.value), ours.value, Goal::TimesMore(5.0));
-        table.cost("create a config map", peer.map(|it| it.cost), ours.cost);
+        table.row("config maps created/s", peer.map(|best| best.value), ours.value, Goal::TimesMore(5.0));
+        table.cost("create a config map", peer.map(|best| best.cost), ours.cost);
         Ok(())
     }
 
     async fn fan_out(&self, table: &mut Comparison) -> Outcome<()> {
         for subject in self.subjects() {
-            namespace(&Connection::open(&subject.endpoint).await?, "fan-out").await?;
+            create_namespace(&Connection::open(&subject.endpoint).await?, "fan-out").await?;
             FAN_OUT.prepare(&subject.endpoint, "fan-out").await?;
         }
         let (peer, ours) = self
@@ -215,12 +217,12 @@ impl Bench {
             })
             .await?;
         let what = format!("events/s to {} watchers", FAN_OUT.watchers());
-        table.row(&what, peer.map(|it| it.value), ours.value, Goal::TimesMore(5.0));
-        table.cost("an event to a watcher", peer.map(|it| it.cost), ours.cost);
+        table.row(&what, peer.map(|best| best.value), ours.value, Goal::TimesMore(5.0));
+        table.cost("an event to a watcher", peer.map(|best| best.cost), ours.cost);
         Ok(())
     }
 
-    /// Runs a load in turn on each server, and returns the round of each with the largest value.
+    /// Runs a load on each server in turn, and returns the round with the largest value for each.
     async fn rounds(
         &self,
         rounds: usize,
@@ -238,6 +240,6 @@ impl Bench {
                 }
             }
         }
-        Ok((peer, ours.ok_or("no rounds")?))
+        Ok((peer, ours.ok_or("no rounds were run")?))
     }
 }

@@ -1,17 +1,17 @@
-//! What do responses cost that nobody reads, and is the memory given back? Watchkeeper's server beside another, such as
-//! kube-apiserver.
+//! Question: how much memory do responses take that the client does not read, and is it returned?
+//! Compares Watchkeeper's server with another one, such as kube-apiserver.
 //!
-//! Workload: 1,000 config maps of a kilobyte in one namespace, 1,000 of ten kilobytes in another. HTTP/2 streams whose
-//! window is zero ask for lists of them, or for watches that begin with all of them, so that the server can send
-//! nothing but heads. Memory is what is resident: before, ten seconds after the last head, and a minute after the
-//! connections are closed. How long `/readyz` takes is asked on a connection of its own meanwhile. Not counted: etcd.
+//! Workload: 1,000 config maps of one kilobyte in one namespace, 1,000 of ten kilobytes in another. HTTP/2 streams with
+//! a zero window request lists of them, or watches with initial events, so that the server can send response headers
+//! only. Memory is resident memory: before, ten seconds after the last response headers, and one minute after the
+//! connections have closed. Meanwhile the latency of `/readyz` is measured on separate connections. Not counted: etcd.
 //!
 //! ```text
 //! cargo build --release -p watchkeeper-cli && cargo run --release -p watchkeeper-bench --bin unread
 //! cargo run --manifest-path oracle/Cargo.toml --bin bench -- unread
 //! ```
 //!
-//! A server that grows beyond `--most-megabytes` ends the run.
+//! The run fails if a server uses more than `--most-megabytes` of memory.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,37 +22,40 @@ use clap::Parser;
 use http::{Method, StatusCode};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use watchkeeper_bench::server::{Connection, Endpoint, Outcome, OwnServer, namespace, resident_megabytes};
+use watchkeeper_bench::server::{
+    Connection, Endpoint, Outcome, ServerProcess, create_namespace, resident_megabytes,
+};
 
-/// How many streams a connection has; ours takes no more.
+/// Streams per connection, the maximum that our server allows.
 const STREAMS: usize = 100;
-/// How long a server is left alone before its memory is read under load, and after it.
+/// Time under load before the memory is read.
 const UNDER: Duration = Duration::from_secs(10);
+/// Time after the load before the memory is read again.
 const AFTER: Duration = Duration::from_secs(60);
-/// How long all heads of a load may take.
-const HEADS: Duration = Duration::from_secs(120);
-/// How often memory is looked at while a load is put on.
-const LOOK: Duration = Duration::from_millis(20);
+/// Time limit for the response headers of a load.
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(120);
+/// Interval between checks of the memory limit.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Measures the memory of Watchkeeper's API server under unread responses, and of another if one is given
+/// Measures the memory that unread responses take in Watchkeeper's API server, and optionally in another one
 #[derive(Parser)]
 struct Arguments {
-    /// The command of ours; by default the one that was built beside this
+    /// Our command [default: `watchkeeper` beside this executable]
     #[arg(long, value_name = "PATH")]
     watchkeeper: Option<PathBuf>,
-    /// The kubeconfig of the other, on this machine
+    /// Kubeconfig of the other server, on this machine
     #[arg(long, value_name = "PATH", requires = "peer_pid")]
     peer_kubeconfig: Option<PathBuf>,
-    /// The process of the other
+    /// Process ID of the other server
     #[arg(long, value_name = "PID")]
     peer_pid: Option<u32>,
-    /// What the other is called
+    /// Name of the other server in the table
     #[arg(long, default_value = "kube-apiserver")]
     peer_name: String,
-    /// Also ask for 1,000 lists and watches of 10 MB; of ours only
+    /// Also measures 1,000 lists and watches of 10 MB, with our server only
     #[arg(long)]
     large: bool,
-    /// Memory at which the run ends
+    /// Memory limit of the servers, in MB
     #[arg(long, default_value_t = 4000.0)]
     most_megabytes: f64,
 }
@@ -64,7 +67,7 @@ struct Subject {
     pid: u32,
 }
 
-/// What is asked for and not read.
+/// Requests whose responses are not read.
 struct Load {
     name: &'static str,
     path: &'static str,
@@ -100,7 +103,7 @@ async fn measure(arguments: &Arguments) -> Outcome<()> {
         None => std::env::current_exe()?.with_file_name("watchkeeper"),
     };
     println!(
-        "| load | server | before, MB | under, MB | most, MB | a minute after, MB | /readyz meanwhile, ms |"
+        "| load | server | before, MB | under load, MB | peak, MB | a minute later, MB | slowest /readyz, ms |"
     );
     println!("|---|---|---:|---:|---:|---:|---:|");
     let small = [
@@ -115,7 +118,7 @@ async fn measure(arguments: &Arguments) -> Outcome<()> {
         let peer = Subject { name: arguments.peer_name.clone(), endpoint: Endpoint::read(path)?, pid };
         run(&peer, &small, arguments).await?;
     }
-    let server = OwnServer::start(&command).await?;
+    let server = ServerProcess::start(&command).await?;
     let ours = Subject { name: "Watchkeeper".to_owned(), endpoint: server.endpoint()?, pid: server.pid() };
     run(&ours, &small, arguments).await?;
     if arguments.large {
@@ -128,7 +131,7 @@ async fn run(subject: &Subject, loads: &[Load], arguments: &Arguments) -> Outcom
     let bytes = if loads[0].path == LARGE { 10_000 } else { 1000 };
     let name = if bytes == 1000 { "small" } else { "large" };
     let connection = Connection::open(&subject.endpoint).await?;
-    namespace(&connection, name).await?;
+    create_namespace(&connection, name).await?;
     for number in 0..1000 {
         let body = format!(
             r#"{{"metadata":{{"name":"c{number:04}","namespace":"{name}"}},"data":{{"text":"{}"}}}}"#,
@@ -142,7 +145,9 @@ async fn run(subject: &Subject, loads: &[Load], arguments: &Arguments) -> Outcom
         sleep(UNDER).await;
         let before = resident_megabytes(&[subject.pid])?;
         let unread = tokio::select! {
-            unread = timeout(HEADS, ask(subject, load)) => unread.map_err(|_| "heads took too long")??,
+            unread = timeout(HEADERS_TIMEOUT, open_streams(subject, load)) => {
+                unread.map_err(|_| format!("response headers timed out after {HEADERS_TIMEOUT:?}"))??
+            },
             error = watch_memory(subject.pid, arguments.most_megabytes) => return Err(error),
         };
         let (ready, most) = tokio::select! {
@@ -159,49 +164,49 @@ async fn run(subject: &Subject, loads: &[Load], arguments: &Arguments) -> Outcom
     Ok(())
 }
 
-/// Opens streams that cannot be sent anything, and returns once all have their head.
-async fn ask(subject: &Subject, load: &Load) -> Outcome<Vec<http::Response<hyper::body::Incoming>>> {
-    let mut heads = JoinSet::new();
+/// Opens streams with a zero window, and returns once the headers of all responses have arrived.
+async fn open_streams(subject: &Subject, load: &Load) -> Outcome<Vec<http::Response<hyper::body::Incoming>>> {
+    let mut responses = JoinSet::new();
     for _ in 0..load.streams / STREAMS {
         let connection = Connection::open_with_window(&subject.endpoint, 0).await?;
         for _ in 0..STREAMS {
             let (connection, path) = (connection.clone(), load.path);
-            heads.spawn(
-                async move { connection.send(Method::GET, path, "application/json", Bytes::new()).await },
-            );
+            responses.spawn(async move {
+                connection.send(Method::GET, path, "application/json", Bytes::new()).await
+            });
         }
     }
     let mut unread = Vec::new();
-    while let Some(head) = heads.join_next().await {
-        let head = head??;
-        if head.status() != StatusCode::OK {
-            return Err(format!("{}: {}", load.name, head.status()).into());
+    while let Some(response) = responses.join_next().await {
+        let response = response??;
+        if response.status() != StatusCode::OK {
+            return Err(format!("{}: {}", load.name, response.status()).into());
         }
-        unread.push(head);
+        unread.push(response);
     }
     Ok(unread)
 }
 
-/// The longest that `/readyz` takes, and the most that is resident, for a while.
+/// For ten seconds, measures the slowest response of `/readyz` and the peak of the resident memory.
 async fn observe(subject: &Subject) -> Outcome<(Duration, f64)> {
-    let (begun, mut longest, mut most) = (Instant::now(), Duration::ZERO, 0.0_f64);
-    while begun.elapsed() < UNDER {
-        let asked = Instant::now();
+    let (start, mut longest, mut most) = (Instant::now(), Duration::ZERO, 0.0_f64);
+    while start.elapsed() < UNDER {
+        let sent = Instant::now();
         let connection = Connection::open(&subject.endpoint).await?;
         connection.exchange(Method::GET, "/readyz", Bytes::new(), StatusCode::OK).await?;
-        longest = longest.max(asked.elapsed());
+        longest = longest.max(sent.elapsed());
         most = most.max(resident_megabytes(&[subject.pid])?);
         sleep(Duration::from_millis(200)).await;
     }
     Ok((longest, most))
 }
 
-/// Returns once a server has grown too large.
+/// Returns an error once a server exceeds the memory limit.
 async fn watch_memory(pid: u32, most: f64) -> Box<dyn std::error::Error + Send + Sync> {
     loop {
         match resident_megabytes(&[pid]) {
-            Ok(resident) if resident < most => sleep(LOOK).await,
-            Ok(resident) => return format!("the server has grown to {resident:.0} MB").into(),
+            Ok(resident) if resident < most => sleep(CHECK_INTERVAL).await,
+            Ok(resident) => return format!("the server uses {resident:.0} MB of memory").into(),
             Err(error) => return error,
         }
     }

@@ -1,23 +1,22 @@
-//! What do the bytes cost? Splitting a list, reading heads and cutting fields, beside serde_json and
-//! a plain copy of the same memory.
+//! Question: how much does it cost to split a list, parse metadata, prune fields and decode, compared with serde_json
+//! and with copying the same bytes?
 //!
-//! Workload: 20,000 pods of [`Pods`]. Lists are split as a whole: 158 MB of JSON and 106 MB of
-//! protobuf, which no cache holds. What is done to one pod at a time is done to a few at a time, over
-//! and over, so that they are in the processor's cache as they are when they have just come from the
-//! socket. One thread, all operations in turn, the best of nine rounds. Making the pods is not
-//! counted; the objects that an operation makes are dropped one by one as it goes.
+//! Workload: 20,000 pods of [`Pods`]. Lists are split as a whole: 158 MB of JSON and 106 MB of protobuf, which no CPU
+//! cache holds. Operations on single pods cycle through twenty pods, so that they are in the CPU cache, as they are
+//! just after they were read from the socket. One thread, all operations in turn, the best of nine rounds. Dropping
+//! each result is counted. Not counted: generating the pods.
 //!
 //! ```text
 //! cargo run --release -p watchkeeper-bench --bin wire
 //! ```
 //!
-//! Instructions a pod, which do not depend on the machine's mood: run one operation on its own
-//! under callgrind, and divide by the number of pods that it prints.
+//! To count instructions per pod, which do not depend on the load of the machine: run one operation under callgrind, and
+//! divide by the number of pods that it prints.
 //!
 //! ```text
 //! cargo build --release -p watchkeeper-bench
 //! valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='*counted_by_callgrind*' \
-//!     target/release/wire --callgrind 'json: head'
+//!     target/dist/wire --callgrind 'json: metadata'
 //! ```
 
 use std::cell::RefCell;
@@ -39,12 +38,13 @@ use watchkeeper_wire::{
 };
 
 const ROUNDS: usize = 9;
-/// Pods for callgrind, which is fifty times as slow.
+/// Number of pods under callgrind, which is about 50x slower.
 const FEW: usize = BLOCK * PASSES;
-/// So many pods at a time are worked on, so often.
+/// Operations on single pods process this number of pods repeatedly.
 const BLOCK: usize = 20;
+/// Number of passes over a block.
 const PASSES: usize = 20;
-/// What a TLS record holds: the chunks in which a body arrives over HTTP/1.1.
+/// Maximum size of a TLS record: the chunks in which a body arrives over HTTP/1.1.
 const RECORD: usize = 16 << 10;
 
 fn main() -> ExitCode {
@@ -77,7 +77,7 @@ fn usage(operations: &[Operation<'_>]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-#[inline(never)] // callgrind finds it by its name
+#[inline(never)] // callgrind finds the function by its name
 fn counted_by_callgrind(operation: &mut Operation<'_>) -> usize {
     operation.run()
 }
@@ -87,7 +87,7 @@ struct Workload {
     list: Bytes,
     items: Vec<Bytes>,
     watch: Bytes,
-    /// As long as the list, and touched, so that copying does not measure the kernel.
+    /// Destination of copies, as long as the list. Its pages are mapped, so that copies cause no page faults.
     copy: RefCell<Vec<u8>>,
     protobuf: Protobuf,
     kind: Kind,
@@ -98,7 +98,7 @@ struct Protobuf {
     list: Bytes,
     items: Vec<Bytes>,
     watch: Bytes,
-    /// The items with their managed fields cut out, as a cache keeps them.
+    /// The items without managed fields, as a cache keeps them.
     kept: Vec<Encoded>,
     /// The same in JSON.
     kept_json: Vec<Encoded>,
@@ -108,7 +108,7 @@ impl Protobuf {
     fn new(items: &[Bytes], kind: &Kind) -> Self {
         let cut = Cut::managed_fields();
         let to_protobuf =
-            |json: &[u8]| transcode::to_protobuf(&Encoded::json(json), kind).expect("it is a pod");
+            |json: &[u8]| transcode::to_protobuf(&Encoded::json(json), kind).expect("valid pod");
         let items: Vec<Bytes> = items.iter().map(|item| Bytes::from(to_protobuf(item))).collect();
         let mut list = b"\x0a\x0a\x0a\x00\x12\x0242\x1a\x00\x20\x00".to_vec(); // metadata
         let mut watch = Vec::new();
@@ -123,10 +123,10 @@ impl Protobuf {
             watch.extend_from_slice(&event);
         }
         let kept: Vec<Encoded> =
-            items.iter().map(|item| Encoded::protobuf(cut.copy(item).expect("it is a pod"))).collect();
+            items.iter().map(|item| Encoded::protobuf(cut.copy(item).expect("valid pod"))).collect();
         let to_json = |body: &Encoded| {
             let mut json = Vec::new();
-            transcode::to_json(body, kind, Types::Omitted, &mut json).expect("it is a pod");
+            transcode::to_json(body, kind, Types::Omitted, &mut json).expect("valid pod");
             Encoded::json(json)
         };
         let kept_json = kept.iter().map(to_json).collect();
@@ -137,7 +137,7 @@ impl Protobuf {
     }
 }
 
-/// A field of bytes.
+/// Appends a length-delimited field.
 fn put_field(out: &mut Vec<u8>, field: u8, payload: &[u8]) {
     out.push(field << 3 | 2);
     let mut length = payload.len();
@@ -162,34 +162,34 @@ impl Workload {
     }
 }
 
-/// Does something to as many pods as there are, a few at a time over and over.
+/// Calls `work` as many times as there are pods, block by block, each block several times.
 fn each<T>(pods: &[T], mut work: impl FnMut(&T) -> usize) -> usize {
     let blocks = pods.chunks(BLOCK).take((pods.len() / PASSES).div_ceil(BLOCK));
     blocks.map(|block| (0..PASSES).map(|_| block.iter().map(&mut work).sum::<usize>()).sum::<usize>()).sum()
 }
 
-/// Splits the body, which arrives in chunks of that size.
+/// Splits a list body that arrives in chunks of `chunk` bytes, and returns the number of items.
 fn split(encoding: Encoding, body: &Bytes, chunk: usize, mut item: impl FnMut(&[u8])) -> usize {
     let mut split = ListSplitter::new(encoding, Limits::DEFAULT);
     let mut count = 0;
     for start in (0..body.len()).step_by(chunk) {
         split.push(body.slice(start..body.len().min(start + chunk)));
-        while let Some(bytes) = split.next().expect("the list is well formed") {
+        while let Some(bytes) = split.next().expect("valid list") {
             item(bytes);
             count += 1;
         }
     }
-    split.finish().expect("the list is complete");
+    split.finish().expect("complete list");
     count
 }
 
-/// Frames the body of a watch, which arrives in records.
+/// Frames a watch body that arrives in TLS records, and returns the number of events.
 fn frame(encoding: Encoding, body: &Bytes) -> usize {
     let mut frames = WatchFrames::new(encoding, Limits::DEFAULT);
     let mut count = 0;
     for start in (0..body.len()).step_by(RECORD) {
         frames.push(body.slice(start..body.len().min(start + RECORD)));
-        while frames.next().expect("the watch is well formed").is_some() {
+        while frames.next().expect("valid watch").is_some() {
             count += 1;
         }
     }
@@ -207,7 +207,7 @@ fn operations(workload: &Workload) -> Vec<Operation<'_>> {
             copy.borrow().len()
         }),
         Operation::new("json: serde_json to RawValue", size, || {
-            serde_json::from_slice::<RawList<'_>>(list).expect("the list is well formed").items.len()
+            serde_json::from_slice::<RawList<'_>>(list).expect("valid list").items.len()
         }),
         Operation::new("json: split", size, || split(Encoding::Json, list, list.len(), |_| ()))
             .against("copy")
@@ -217,27 +217,26 @@ fn operations(workload: &Workload) -> Vec<Operation<'_>> {
         Operation::new("json: frame a watch in 16 KiB chunks", watch.len(), || frame(Encoding::Json, watch))
             .against("json: split"),
         Operation::new("json: serde_json, metadata only", size, || {
-            let read =
-                |item: &Bytes| serde_json::from_slice::<MetadataOnly>(item).expect("the pod is well formed");
+            let read = |item: &Bytes| serde_json::from_slice::<MetadataOnly>(item).expect("valid pod");
             each(items, |item| read(item).metadata.labels.len())
         }),
-        Operation::new("json: head", size, || {
+        Operation::new("json: metadata", size, || {
             let mut builder = ObjectMetaBuilder::default();
             let mut read = |item: &Bytes| json::read_object_meta(item, Annotations::Skip, &mut builder);
-            each(items, |item| read(item).expect("the pod is well formed").uid().len())
+            each(items, |item| read(item).expect("valid pod").uid().len())
         })
         .against("json: serde_json, metadata only")
         .at_most(0.4),
-        Operation::new("json: cut managedFields", size, move || {
-            let cut = |item: &Bytes| json::cut(item, &managed_fields).expect("the pod is well formed");
+        Operation::new("json: prune managedFields", size, move || {
+            let cut = |item: &Bytes| json::cut(item, &managed_fields).expect("valid pod");
             each(items, |item| cut(item).len())
         })
         .against("json: split")
         .at_most(2.0),
-        Operation::new("json: head and body", size, move || {
+        Operation::new("json: metadata and body", size, move || {
             let mut builder = ObjectMetaBuilder::default();
             let mut read = |item: &Bytes| json::read_object(item, &read_options, &mut builder);
-            each(items, |item| read(item).expect("the pod is well formed").encoded.body.len())
+            each(items, |item| read(item).expect("valid pod").encoded.body.len())
         })
         .against("json: split"),
     ];
@@ -246,7 +245,7 @@ fn operations(workload: &Workload) -> Vec<Operation<'_>> {
     operations
 }
 
-/// The same questions, asked of protobuf.
+/// The same operations for protobuf.
 fn protobuf_operations(workload: &Workload) -> Vec<Operation<'_>> {
     let Protobuf { list, items, watch, .. } = &workload.protobuf;
     let copy = &workload.copy;
@@ -269,32 +268,32 @@ fn protobuf_operations(workload: &Workload) -> Vec<Operation<'_>> {
             frame(Encoding::Protobuf, watch)
         })
         .against("protobuf: copy the list"),
-        Operation::new("protobuf: head", size, || {
+        Operation::new("protobuf: metadata", size, || {
             let mut builder = ObjectMetaBuilder::default();
             let mut read = |item: &Bytes| protobuf::read_object_meta(item, Annotations::Skip, &mut builder);
-            each(items, |item| read(item).expect("the pod is well formed").uid().len())
+            each(items, |item| read(item).expect("valid pod").uid().len())
         })
         .against("json: serde_json, metadata only")
         .at_most(0.2),
         Operation::new("protobuf: copy each pod to a box", size, || {
             each(items, |item| black_box(Box::<[u8]>::from(&item[..])).len())
         }),
-        Operation::new("protobuf: cut managedFields", size, move || {
-            each(items, |item| cut.copy(item).expect("the pod is well formed").len())
+        Operation::new("protobuf: prune managedFields", size, move || {
+            each(items, |item| cut.copy(item).expect("valid pod").len())
         })
         .against("protobuf: copy each pod to a box")
         .at_most(2.0),
-        Operation::new("protobuf: head and body", size, move || {
+        Operation::new("protobuf: metadata and body", size, move || {
             let mut builder = ObjectMetaBuilder::default();
             let mut read =
                 |item: &Bytes| protobuf::read_object(item, Annotations::Skip, &cut_and_head, &mut builder);
-            each(items, |item| read(item).expect("the pod is well formed").encoded.body.len())
+            each(items, |item| read(item).expect("valid pod").encoded.body.len())
         })
         .against("protobuf: copy each pod to a box"),
     ]
 }
 
-/// What does it cost to make a type of a kept body?
+/// Decoding and transcoding the bodies that a cache keeps.
 fn decode_operations(workload: &Workload) -> Vec<Operation<'_>> {
     let Protobuf { kept, kept_json, .. } = &workload.protobuf;
     let kind = &workload.kind;
@@ -302,24 +301,24 @@ fn decode_operations(workload: &Workload) -> Vec<Operation<'_>> {
     let (size, json_size) = (bytes(kept), bytes(kept_json));
     vec![
         Operation::new("decode: serde_json to a Pod", json_size, || {
-            let read = |body: &Encoded| serde_json::from_slice::<Pod>(&body.body).expect("it is a pod");
+            let read = |body: &Encoded| serde_json::from_slice::<Pod>(&body.body).expect("valid pod");
             each(kept_json, |body| read(body).metadata.labels.map_or(0, |labels| labels.len()))
         }),
         Operation::new("decode: JSON to a Pod", json_size, || {
-            each(kept_json, |body| labels(&decode::<Pod>(body, kind).expect("it is a pod")))
+            each(kept_json, |body| labels(&decode::<Pod>(body, kind).expect("valid pod")))
         })
         .against("decode: serde_json to a Pod"),
         Operation::new("decode: protobuf to a Pod", size, || {
-            each(kept, |body| labels(&decode::<Pod>(body, kind).expect("it is a pod")))
+            each(kept, |body| labels(&decode::<Pod>(body, kind).expect("valid pod")))
         })
         .against("decode: serde_json to a Pod")
         .at_most(1.0),
         Operation::new("decode: JSON to a view of three fields", json_size, || {
-            each(kept_json, |body| decode::<View>(body, kind).expect("it is a pod").length())
+            each(kept_json, |body| decode::<PodView>(body, kind).expect("valid pod").length())
         })
         .against("decode: JSON to a Pod"),
         Operation::new("decode: protobuf to a view of three fields", size, || {
-            each(kept, |body| decode::<View>(body, kind).expect("it is a pod").length())
+            each(kept, |body| decode::<PodView>(body, kind).expect("valid pod").length())
         })
         .against("decode: protobuf to a Pod")
         .at_most(0.2),
@@ -327,13 +326,13 @@ fn decode_operations(workload: &Workload) -> Vec<Operation<'_>> {
             let mut out = Vec::new();
             each(kept, |body| {
                 out.clear();
-                transcode::to_json(body, kind, Types::Named, &mut out).expect("it is a pod");
+                transcode::to_json(body, kind, Types::Named, &mut out).expect("valid pod");
                 out.len()
             })
         })
         .against("decode: protobuf to a Pod"),
         Operation::new("transcode: JSON to protobuf", json_size, || {
-            each(kept_json, |body| transcode::to_protobuf(body, kind).expect("it is a pod").len())
+            each(kept_json, |body| transcode::to_protobuf(body, kind).expect("valid pod").len())
         })
         .against("decode: JSON to a Pod"),
     ]
@@ -343,26 +342,26 @@ fn labels(pod: &Pod) -> usize {
     pod.metadata.labels.as_ref().map_or(0, BTreeMap::len)
 }
 
-/// Three fields of a pod: where it runs, as whom, and how it is.
+/// Three fields of a pod: node, service account and phase.
 #[derive(Deserialize)]
-struct View {
-    spec: ViewOfSpec,
-    status: ViewOfStatus,
+struct PodView {
+    spec: SpecView,
+    status: StatusView,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ViewOfSpec {
+struct SpecView {
     node_name: String,
     service_account_name: String,
 }
 
 #[derive(Deserialize)]
-struct ViewOfStatus {
+struct StatusView {
     phase: String,
 }
 
-impl View {
+impl PodView {
     fn length(&self) -> usize {
         self.spec.node_name.len() + self.spec.service_account_name.len() + self.status.phase.len()
     }
@@ -394,7 +393,7 @@ struct Metadata {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(dead_code, reason = "what is measured is the reading")]
+#[expect(dead_code, reason = "only deserialized")]
 struct OwnerReference {
     api_version: String,
     kind: String,

@@ -1,20 +1,20 @@
-//! Clients beside each other: the same jobs at the same server, each in a process of its own.
+//! Benchmarks of clients: the same jobs against the same server, each client in its own process.
 //!
-//! From: a [`Subject`], which is a client; [`run`] is the program around it.
-//! To:   a [`Report`], one line on stdout, whoever writes it; [`Contest`] puts them into a table.
+//! Input: a [`Subject`], an adapter for the client to measure; [`run`] is the program around it.
+//! Output: a [`Report`], one line on stdout in the same format for all clients; [`Comparison`] builds a table from them.
 //!
-//! - K1: a job is measured by the process that does it: the time of all its processors, and its peak of memory.
+//! - `client.C1`: the process that does a job measures it: CPU time of all threads and peak resident memory.
 //!   Connecting is not counted.
-//! - K2: whatever a job fetches is checked to be all there, and is still held when the time is taken.
+//! - `client.C2`: the results of a job are checked for completeness, and are still in memory when the cost is read.
 
-mod contest;
+mod comparison;
+mod cost;
+mod fixture;
 mod report;
-mod spent;
 mod subject;
-mod world;
 
-pub use contest::Contest;
+pub use comparison::Comparison;
+pub use cost::{Cost, Spent};
+pub use fixture::{NAMESPACE, populate};
 pub use report::{Latency, Report};
-pub use spent::{Cost, Spent};
 pub use subject::{Arguments, Job, Subject, run};
-pub use world::{NAMESPACE, populate};

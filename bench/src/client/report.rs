@@ -1,10 +1,10 @@
-//! Report: what one job has cost, as a line of text.
+//! Report: the cost of one job, as a line of text.
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What a job has cost. It is written, and read, as
+/// The cost of a job. Formatted and parsed as
 ///
 /// ```text
 /// client-go list-typed objects=20000 wall=1.234s cpu=1.234567s VmHWM: 123456 kB
@@ -12,33 +12,33 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Whose it is.
+    /// Name of the client.
     pub name: String,
-    /// What was done.
+    /// Name of the job.
     pub job: String,
-    /// How many objects were fetched.
+    /// Number of objects fetched.
     pub objects: usize,
-    /// On the clock.
+    /// Elapsed time.
     pub wall: Duration,
-    /// On processors.
+    /// CPU time of the process, user and kernel.
     pub cpu: Duration,
-    /// Where each object was fetched for itself.
+    /// Latency of the requests, for jobs with one request per object.
     pub latency: Option<Latency>,
-    /// The largest resident size of the process.
+    /// Peak resident memory of the process, in KiB.
     pub peak_kibibytes: u64,
 }
 
-/// How long single requests took.
+/// Percentiles of request latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Latency {
-    /// Half of them took longer.
+    /// The median.
     pub p50: Duration,
-    /// One in a hundred took longer.
+    /// The 99th percentile.
     pub p99: Duration,
 }
 
 impl Latency {
-    /// Of all these times.
+    /// Computes the percentiles; `None` if there are no times.
     pub fn of(mut times: Vec<Duration>) -> Option<Self> {
         times.sort_unstable();
         let at = |percent: usize| times.get(times.len() * percent / 100).copied();
@@ -65,7 +65,7 @@ impl FromStr for Report {
     type Err = String;
 
     fn from_str(line: &str) -> Result<Self, String> {
-        read(line).ok_or_else(|| format!("no report: {line:?}"))
+        read(line).ok_or_else(|| format!("invalid report: {line:?}"))
     }
 }
 
@@ -79,7 +79,7 @@ fn read(line: &str) -> Option<Report> {
     let mut number = |before: &str, after: &str| {
         let mut ahead = words.clone();
         let value: f64 = ahead.next()?.strip_prefix(before)?.strip_suffix(after)?.parse().ok()?;
-        words = ahead; // a word that is another stays for the next
+        words = ahead; // a word that does not match stays for the next call
         Some(value)
     };
     let (wall, cpu) = (number("wall=", "s")?, number("cpu=", "s")?);
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_read_as_it_was_written() {
+    fn reports_parse_as_they_were_formatted() {
         for line in [
             "client-go list-typed objects=20000 wall=1.234s cpu=0.500250s VmHWM: 123456 kB",
             "kube gets=10000 wall=1.234s cpu=0.500250s p50=1234us p99=2345us VmHWM: 7 kB",
@@ -117,12 +117,12 @@ mod tests {
         for line in
             ["", "x gets=1", "x gets=1 wall=1s cpu=1s p50=1us", "x y objects=1 wall=1s cpu=-1s VmHWM: 1 kB"]
         {
-            assert_eq!(line.parse::<Report>(), Err(format!("no report: {line:?}")));
+            assert_eq!(line.parse::<Report>(), Err(format!("invalid report: {line:?}")));
         }
     }
 
     #[test]
-    fn percentiles_are_times_that_were_measured() {
+    fn percentiles_are_measured_times() {
         let times = (1..=200).map(Duration::from_micros).rev().collect();
         let expected = Latency { p50: Duration::from_micros(101), p99: Duration::from_micros(199) };
         assert_eq!(Latency::of(times), Some(expected));

@@ -1,4 +1,4 @@
-//! Subject: a client that is measured, and the program around it.
+//! Subject: a client to measure, and the program around it.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -12,57 +12,57 @@ use clap::{Parser, ValueEnum};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use tokio::task::JoinSet;
 
-use super::spent::{Cost, Spent};
-use super::{Latency, Report, world};
+use super::cost::{Cost, Spent};
+use super::{Latency, Report, fixture};
 use crate::server::{ListForm, Outcome};
 
-/// A client as its users would use it.
+/// A client, used the way its users would.
 pub trait Subject: Send + Sync + 'static {
-    /// All pods, undecoded: the whole body in one piece.
+    /// Lists all pods and returns the undecoded body in one buffer.
     fn list_raw(&self, form: ListForm) -> impl Future<Output = Outcome<Bytes>> + Send;
 
-    /// All pods in one answer, in the encoding that the client has for them.
+    /// Lists all pods with one request and decodes them, in the default encoding of the client.
     fn list_typed(&self) -> impl Future<Output = Outcome<Vec<Pod>>> + Send;
 
-    /// A config map of [`NAMESPACE`](super::NAMESPACE).
+    /// Gets a config map from [`NAMESPACE`](super::NAMESPACE).
     fn get(&self, name: &str) -> impl Future<Output = Outcome<ConfigMap>> + Send;
 }
 
-/// What a client is asked to do
+/// Runs one job with a client and prints its cost
 #[derive(Debug, Parser)]
 pub struct Arguments {
-    /// What to do
+    /// The job to run
     pub job: Job,
-    /// How to reach the server
+    /// Kubeconfig of the server
     #[arg(long, value_name = "PATH")]
     pub kubeconfig: PathBuf,
-    /// Whether the server may compress what it sends
+    /// Requests compressed responses
     #[arg(long)]
     pub compress: bool,
-    /// How many objects to get
+    /// Number of objects to get
     #[arg(long, default_value_t = 10_000)]
     pub count: usize,
-    /// How many of them at once
+    /// Number of concurrent requests
     #[arg(long, default_value_t = 32)]
     pub concurrency: usize,
 }
 
-/// What is measured.
+/// The job to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Job {
-    /// All pods as protobuf, undecoded
+    /// List all pods as protobuf, undecoded
     ListRaw,
-    /// All pods as JSON, undecoded
+    /// List all pods as JSON, undecoded
     ListRawJson,
-    /// All pods, decoded
+    /// List all pods, decoded
     ListTyped,
-    /// Config maps, one by one, decoded
+    /// Get config maps one by one, decoded
     Gets,
 }
 
 impl Job {
-    /// The word for it, on a command line and in a report.
-    pub fn word(self) -> &'static str {
+    /// Returns the name, as used on command lines and in reports.
+    pub fn name(self) -> &'static str {
         match self {
             Self::ListRaw => "list-raw",
             Self::ListRawJson => "list-raw-json",
@@ -72,13 +72,13 @@ impl Job {
     }
 }
 
-/// Does the job that the command line names, and prints the report.
+/// Runs the job given on the command line, and prints its report.
 pub async fn run<S: Subject>(name: &str, connect: impl AsyncFnOnce(&Arguments) -> Outcome<S>) -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = async {
         let subject = Arc::new(connect(&arguments).await?);
-        // In a task, as in a program that does more than one thing: the thread of `main` is none of the runtime's,
-        // and every piece that it is woken for costs a change of threads.
+        // Spawned, as it would be in a larger program: `main` does not run on a worker thread of the runtime, and
+        // each wake-up of it would cost a thread switch.
         let name = name.to_owned();
         tokio::spawn(async move { measure(name, &subject, &arguments).await }).await?
     };
@@ -96,34 +96,34 @@ pub async fn run<S: Subject>(name: &str, connect: impl AsyncFnOnce(&Arguments) -
 
 async fn measure<S: Subject>(name: String, subject: &Arc<S>, arguments: &Arguments) -> Outcome<Report> {
     let warm = if arguments.job == Job::Gets { arguments.concurrency } else { 1 };
-    get_many(subject, warm, warm).await?; // K1: as many connections as the job will use
-    let begun = Spent::now()?;
+    get_many(subject, warm, warm).await?; // client.C1: opens the connections that the job will use
+    let start = Spent::now()?;
     let (objects, latency, spent) = match arguments.job {
         Job::ListRaw | Job::ListRawJson => {
             let form = if arguments.job == Job::ListRaw { ListForm::Protobuf } else { ListForm::Json };
             let body = subject.list_raw(form).await?;
-            let spent = begun.since()?;
+            let spent = start.since()?;
             (form.count(body)?, None, spent)
         }
         Job::ListTyped => {
             let pods = subject.list_typed().await?;
-            let spent = begun.since()?;
+            let spent = start.since()?;
             if pods.iter().any(|pod| pod.metadata.uid.is_none() || pod.spec.is_none()) {
-                return Err("a pod is not whole".into());
+                return Err("incomplete pod: no UID or no spec".into());
             }
             (pods.len(), None, spent)
         }
         Job::Gets => {
             let latency = get_many(subject, arguments.count, arguments.concurrency).await?;
-            (arguments.count, latency, begun.since()?)
+            (arguments.count, latency, start.since()?)
         }
     };
-    let job = arguments.job.word().to_owned();
+    let job = arguments.job.name().to_owned();
     let Cost { wall, cpu, peak_kibibytes } = spent;
     Ok(Report { name, job, objects, wall, cpu, latency, peak_kibibytes })
 }
 
-/// Gets so many config maps with so many workers.
+/// Gets `count` config maps with `concurrency` workers.
 async fn get_many<S: Subject>(
     subject: &Arc<S>,
     count: usize,
@@ -140,12 +140,12 @@ async fn get_many<S: Subject>(
                 if index >= count {
                     return Ok(times);
                 }
-                let name = world::name(index);
-                let begun = Instant::now();
+                let name = fixture::name(index);
+                let start = Instant::now();
                 let found = subject.get(&name).await?;
-                times.push(begun.elapsed());
+                times.push(start.elapsed());
                 if found.metadata.name.as_deref() != Some(&name) || found.data.is_none() {
-                    return Err(format!("{name} is not whole").into());
+                    return Err(format!("incomplete config map {name}").into());
                 }
             }
         });

@@ -1,17 +1,17 @@
-//! Informers beside each other: they fill, they rest, they follow, each in a process of its own.
+//! Benchmarks of informers: initial sync, idle memory and following updates, each informer in its own process.
 //!
-//! From: [`RunningPods`], which fill a server, and [`Updates`], which change them at a steady rate.
-//! To:   a [`Report`], some lines on stdout, whoever writes them; [`Standing`] puts them into a table.
+//! Input: [`RunningPods`], which fill a server, and [`Updates`], which change them at a fixed rate.
+//! Output: [`Report`]s, lines on stdout in the same format for all informers; [`Comparison`] builds a table from them.
 //!
-//! - F1: an informer is measured by the process that it is in: processor time of all its threads, resident size.
-//! - F2: updates begin when the informer says that it rests, and are as many as it waits for.
+//! - `informer.I1`: the process of an informer measures itself: CPU time of all its threads, resident memory.
+//! - `informer.I2`: updates start once the informer has reported `steady`; their number is the number it waits for.
 
+mod comparison;
 mod pods;
 mod report;
-mod standing;
 mod updates;
 
+pub use comparison::{Column, Comparison};
 pub use pods::RunningPods;
 pub use report::{Events, Memory, Report, Selected, Sync};
-pub use standing::{Informant, Standing};
 pub use updates::Updates;

@@ -1,4 +1,4 @@
-//! Report: what an informer has cost, as lines of text.
+//! Report: the cost of an informer, as lines of text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::server::Outcome;
 
-/// A line that an informer prints, without the name that it begins with:
+/// A line printed by an informer. The leading name is not part of the report:
 ///
 /// ```text
 /// client-go sync objects=20000 wall=1.234s cpu=1.234s VmHWM: 123456 kB VmRSS: 123456 kB
@@ -16,70 +16,73 @@ use crate::server::Outcome;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Report {
-    /// It has all objects.
+    /// All objects are in the store.
     Sync(Sync),
-    /// It has rested.
+    /// The informer has been idle for a while.
     Steady(Memory),
-    /// It has followed.
+    /// The informer has received the updates.
     Events(Events),
-    /// It has been asked for the objects with a label.
+    /// The informer has listed objects by label.
     Select(Selected),
 }
 
-/// What it cost to fill.
+/// The cost of the initial sync.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sync {
-    /// How many objects there are.
+    /// Number of objects in the store.
     pub objects: usize,
-    /// On the clock.
+    /// Elapsed time.
     pub wall: Duration,
-    /// On processors.
+    /// CPU time of the process, user and kernel.
     pub cpu: Duration,
-    /// What was resident then.
+    /// Resident memory after the sync.
     pub memory: Memory,
 }
 
-/// Resident sizes.
+/// Resident memory, in KiB.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Memory {
-    /// The largest so far, in units of 1024 bytes.
+    /// Peak so far.
     pub peak: u64,
-    /// The present one.
+    /// Current value.
     pub now: u64,
 }
 
 impl Memory {
-    /// Of this process.
+    /// Reads the resident memory of this process.
     ///
     /// # Errors
-    /// Where the kernel does not say.
+    /// If `/proc/self/status` cannot be read or parsed.
     pub fn read() -> Outcome<Self> {
         let status = std::fs::read_to_string("/proc/self/status")?;
         let size = |name: &str| -> Outcome<u64> {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such size")?;
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .ok_or("missing field in /proc/self/status")?;
             Ok(line.trim().trim_end_matches(" kB").parse()?)
         };
         Ok(Self { peak: size("VmHWM:")?, now: size("VmRSS:")? })
     }
 }
 
-/// What it cost to follow.
+/// The cost of following updates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Events {
-    /// How many updates.
+    /// Number of updates received.
     pub count: u64,
-    /// On the clock.
+    /// Elapsed time.
     pub wall: Duration,
-    /// On processors.
+    /// CPU time of the process, user and kernel.
     pub cpu: Duration,
 }
 
-/// What it cost to find the objects with a label.
+/// The cost of listing objects by label.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Selected {
-    /// How many were found.
+    /// Number of objects found.
     pub objects: usize,
-    /// How long it took.
+    /// Median time of one list.
     pub each: Duration,
 }
 
@@ -112,7 +115,7 @@ impl FromStr for Report {
     type Err = String;
 
     fn from_str(line: &str) -> Result<Self, String> {
-        read(line).ok_or_else(|| format!("no report: {line:?}"))
+        read(line).ok_or_else(|| format!("invalid report: {line:?}"))
     }
 }
 
@@ -154,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_was_written() {
+    fn reports_parse_as_they_were_formatted() {
         for line in [
             "client-go sync objects=20000 wall=1.234s cpu=0.500s VmHWM: 2 kB VmRSS: 1 kB",
             "client-go steady VmHWM: 2 kB VmRSS: 1 kB",
@@ -168,7 +171,7 @@ mod tests {
         }
         for line in ["x", "x steady VmHWM: 2 kB", "x events=1 wall=1s cpu=-1s", "x select objects=1 each=1s"]
         {
-            assert_eq!(line.parse::<Report>(), Err(format!("no report: {line:?}")));
+            assert_eq!(line.parse::<Report>(), Err(format!("invalid report: {line:?}")));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Updates: pods that change, at a steady rate.
+//! Updates: status updates of pods at a fixed rate.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,29 +11,29 @@ use super::RunningPods;
 use super::pods::put_status;
 use crate::server::{Connection, Endpoint, Outcome};
 
-/// Requests at once: as many as keep the rate where the server takes tens of milliseconds for each.
+/// Number of concurrent requests: enough to keep the rate if the server takes tens of milliseconds for each.
 const WORKERS: usize = 16;
 
-/// So many updates of pods, so many a second.
+/// A number of updates of pods at a fixed rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Updates {
-    /// Of which pods.
+    /// The pods to update.
     pub pods: RunningPods,
-    /// How many.
+    /// Number of updates.
     pub count: usize,
-    /// How many a second; fewer, where the server does not take them.
+    /// Updates per second; fewer if the server is slower.
     pub per_second: u32,
 }
 
 impl Updates {
-    /// Makes all of them, each of another pod as long as there are others. A container has been restarted more
-    /// often than ever before, which changes nothing else.
+    /// Sends all updates, cycling through the pods. Each sets the restart count of a container to a value that it
+    /// never had before, and changes nothing else.
     ///
     /// # Errors
-    /// Where the server does not take one.
+    /// If a request fails.
     pub async fn send(self, endpoint: &Endpoint) -> Outcome<()> {
         let connection = Connection::open(endpoint).await?;
-        let beginning = Instant::now();
+        let start = Instant::now();
         let restarts = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         let next = Arc::new(AtomicUsize::new(0));
         let mut workers = JoinSet::new();
@@ -48,7 +48,7 @@ impl Updates {
                     let (path, mut pod) = self.pods.pod(index * 7 % self.pods.count())?;
                     let restarts = restarts + index as u64;
                     pod["status"]["containerStatuses"][0]["restartCount"] = restarts.into();
-                    sleep_until(beginning + Duration::from_secs(index as u64) / self.per_second).await;
+                    sleep_until(start + Duration::from_secs(index as u64) / self.per_second).await;
                     put_status(&connection, &path, pod.to_string()).await?;
                 }
             });

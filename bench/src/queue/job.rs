@@ -1,23 +1,23 @@
-//! Job: what is measured of a queue.
+//! Job: the operations to measure, and the command line of a queue program.
 
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-/// What is measured.
+/// The job to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Job {
-    /// Keys are added by some, taken by as many others, and done at once
+    /// Producers add keys, and as many workers take them and mark them done at once
     HandOut,
-    /// Keys are added, each after a delay of its own
+    /// Each key is added with its own delay
     Delay,
-    /// Objects are created on a server by somebody else, and a worker is told of each
+    /// The load generator creates objects on a server, and a worker reconciles each
     Follow,
 }
 
 impl Job {
-    /// The word for it on command lines and in reports.
-    pub fn word(self) -> &'static str {
+    /// Returns the name, as used on command lines and in reports.
+    pub fn name(self) -> &'static str {
         match self {
             Self::HandOut => "hand-out",
             Self::Delay => "delay",
@@ -26,18 +26,18 @@ impl Job {
     }
 }
 
-/// What the program around a queue is told
+/// Runs one job with a queue and prints its cost
 #[derive(Debug, Parser)]
 pub struct Arguments {
-    /// What to do
+    /// The job to run
     pub job: Job,
-    /// How many keys
+    /// Number of keys
     #[arg(long, default_value_t = 1_000_000)]
     pub keys: usize,
-    /// How many add keys, and how many work on them
+    /// Number of producers, and number of workers
     #[arg(long, default_value_t = 1)]
     pub workers: usize,
-    /// How to reach the server, for what follows one
+    /// Kubeconfig of the server, for the job `follow`
     #[arg(long, value_name = "PATH")]
     pub kubeconfig: Option<PathBuf>,
 }

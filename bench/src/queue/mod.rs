@@ -1,21 +1,21 @@
-//! Queues beside each other: they hand out, they delay, and they stand at the end of the way from a write to a
-//! worker, each in a process of its own.
+//! Benchmarks of work queues: throughput, delayed keys, and the latency from a write to a worker, each queue in its own
+//! process.
 //!
-//! From: a [`Job`], with the [keys](key) and [delays](delay) that are the same for all, and the [`Writes`].
-//! To:   a [`Report`], one line on stdout, whoever writes it; [`Standing`] puts them into a table.
+//! Input: a [`Job`], with the same [keys](key), [delays](delay) and [`Writes`] for all queues.
+//! Output: a [`Report`], one line on stdout in the same format for all queues; [`Comparison`] builds a table from them.
 //!
-//! - J1: a job is measured by the process that does it: the time of all its processors. The keys are made before.
-//! - J2: a job is done when all keys have been handed out and are done, and each was once.
-//! - J3: writes begin when whoever waits for them says that it is ready, and carry the time at which they were sent.
+//! - `queue.Q1`: the process that does a job measures it: CPU time of all its threads. Creating the keys is not counted.
+//! - `queue.Q2`: a job ends when every key has been handed out and marked done, each exactly once.
+//! - `queue.Q3`: writes start once the program prints [`READY`]; each carries the time at which it was sent.
 
+mod comparison;
 mod job;
 mod report;
-mod standing;
 mod workload;
 mod writes;
 
+pub use comparison::Comparison;
 pub use job::{Arguments, Job};
 pub use report::{Lateness, Report};
-pub use standing::Standing;
 pub use workload::{delay, key};
 pub use writes::{READY, Writes, age, sent};

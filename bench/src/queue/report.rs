@@ -1,4 +1,4 @@
-//! Report: what one job has cost, as a line of text.
+//! Report: the cost of one job, as a line of text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Job;
 use crate::client::Cost;
 
-/// What a job has cost. It is written, and read, as
+/// The cost of a job. Formatted and parsed as
 ///
 /// ```text
 /// client-go hand-out keys=1000000 wall=1.234567s cpu=1.234567s
@@ -15,31 +15,31 @@ use crate::client::Cost;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Whose it is.
+    /// Name of the queue.
     pub name: String,
-    /// What was done.
+    /// Name of the job.
     pub job: String,
-    /// How many keys were handed out.
+    /// Number of keys handed out.
     pub keys: usize,
-    /// On the clock.
+    /// Elapsed time.
     pub wall: Duration,
-    /// On processors.
+    /// CPU time of the process, user and kernel.
     pub cpu: Duration,
-    /// How late they were, where that is asked.
+    /// Lateness of the keys, for jobs that measure it.
     pub late: Option<Lateness>,
 }
 
-/// How late half of the keys, and 99 of a hundred, were at most.
+/// Percentiles of the time from when a key is due until a worker has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lateness {
-    /// Half of them.
+    /// The median.
     pub p50: Duration,
-    /// 99 of a hundred.
+    /// The 99th percentile.
     pub p99: Duration,
 }
 
 impl Lateness {
-    /// Of all these.
+    /// Computes the percentiles; `None` if there are no keys.
     pub fn of(mut all: Vec<Duration>) -> Option<Self> {
         all.sort_unstable();
         let at = |part: usize| all.get(all.len() * part / 100).copied();
@@ -48,9 +48,9 @@ impl Lateness {
 }
 
 impl Report {
-    /// Of a job that has cost this.
+    /// Creates the report of a job with this cost.
     pub fn new(name: &str, job: Job, keys: usize, cost: Cost, late: Option<Lateness>) -> Self {
-        Self { name: name.to_owned(), job: job.word().to_owned(), keys, wall: cost.wall, cpu: cost.cpu, late }
+        Self { name: name.to_owned(), job: job.name().to_owned(), keys, wall: cost.wall, cpu: cost.cpu, late }
     }
 }
 
@@ -69,7 +69,7 @@ impl FromStr for Report {
     type Err = String;
 
     fn from_str(line: &str) -> Result<Self, String> {
-        read(line).ok_or_else(|| format!("no report: {line:?}"))
+        read(line).ok_or_else(|| format!("invalid report: {line:?}"))
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_read_as_it_was_written() {
+    fn reports_parse_as_they_were_formatted() {
         for line in [
             "client-go hand-out keys=1000000 wall=1.234567s cpu=0.500000s",
             "client-go delay keys=100000 wall=1.000000s cpu=0.500000s p50=12us p99=345us",
@@ -111,12 +111,12 @@ mod tests {
             assert_eq!(line.parse::<Report>().map(|report| report.to_string()), Ok(line.to_owned()));
         }
         for line in ["x", "x delay keys=1 wall=1s cpu=1s p50=1us", "x delay keys=1 wall=1s cpu=-1s"] {
-            assert_eq!(line.parse::<Report>(), Err(format!("no report: {line:?}")));
+            assert_eq!(line.parse::<Report>(), Err(format!("invalid report: {line:?}")));
         }
     }
 
     #[test]
-    fn lateness_is_that_of_the_middle_and_of_the_end() {
+    fn percentiles_are_taken_from_the_sorted_times() {
         let all = (0..1000).rev().map(Duration::from_micros).collect();
         let late = Lateness::of(all).map(|late| (late.p50.as_micros(), late.p99.as_micros()));
         assert_eq!(late, Some((500, 990)));

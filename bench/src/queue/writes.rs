@@ -1,35 +1,35 @@
-//! Writes: objects that are created at a steady rate, and say when.
+//! Writes: creates config maps at a fixed rate, each with the time at which it was sent.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use crate::server::{Connection, Endpoint, Outcome, Pace};
+use crate::server::{Connection, Endpoint, Outcome, SteadyLoad};
 
-/// What the program around a queue prints when it waits for the writes.
+/// The line that a queue program prints once it waits for the writes.
 pub const READY: &str = "ready";
 
-/// So many config maps, so many a second.
+/// A number of config maps to create at a fixed rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Writes {
-    /// How many.
+    /// Number of config maps.
     pub count: usize,
-    /// How many a second; fewer, where the server does not take them.
+    /// Creates per second; fewer if the server is slower.
     pub per_second: u32,
 }
 
-/// Requests at once.
+/// Number of concurrent requests.
 const WORKERS: usize = 8;
 
 impl Writes {
-    /// Makes all of them.
+    /// Creates all config maps.
     ///
     /// # Errors
-    /// Where the server does not take one.
+    /// If a request fails.
     pub async fn send(self, endpoint: &Endpoint) -> Outcome<()> {
         let connection = Connection::open(endpoint).await?;
-        let pace = Pace { count: self.count, per_second: self.per_second, at_once: WORKERS };
+        let load = SteadyLoad { count: self.count, per_second: self.per_second, concurrency: WORKERS };
         let write = move |number: usize| {
             let connection = connection.clone();
             async move {
@@ -42,16 +42,16 @@ impl Writes {
                 Ok(())
             }
         };
-        pace.keep(write).await
+        load.run(write).await
     }
 }
 
-/// When a config map was sent, if it is one of the writes.
+/// Returns the time at which a config map was sent, in nanoseconds since the epoch; `None` if it is not one of the writes.
 pub fn sent(data: Option<&std::collections::BTreeMap<String, String>>) -> Option<u128> {
     data?.get("sent")?.parse().ok()
 }
 
-/// How long ago that was.
+/// Returns the time that has passed since `sent`.
 pub fn age(sent: u128) -> Duration {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Duration::from_nanos(u64::try_from(now.saturating_sub(sent)).unwrap_or(u64::MAX))

@@ -1,23 +1,23 @@
-//! Comparison: a table of what two servers did, and what was hoped for.
+//! Comparison: a table of the results of two servers, with goals for ours.
 
 use std::fmt::Write as _;
 
 use super::Usage;
 
-/// What is hoped for of Watchkeeper's server.
+/// A goal for our server.
 #[derive(Debug, Clone, Copy)]
 pub enum Goal {
-    /// So much at most, whatever the other server needs.
+    /// At most this value, whatever the other server's is.
     AtMost(f64),
-    /// So many times the other's number at least: more is better.
+    /// At least this multiple of the other server's value: more is better.
     TimesMore(f64),
-    /// The other's number is so many times ours at least: less is better.
+    /// At most the other server's value divided by this: less is better.
     TimesLess(f64),
-    /// Nothing: it is only told. Less is better.
+    /// No goal. The ratio is printed as for [`TimesLess`](Self::TimesLess).
     None,
 }
 
-/// Rows, printed as they stand in `docs/benchmarks.md`.
+/// The tables of `docs/benchmarks.md`: results and CPU time.
 #[derive(Debug)]
 pub struct Comparison {
     names: [String; 2],
@@ -26,12 +26,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Between another server and ours.
+    /// Creates empty tables for another server and ours.
     pub fn new(other: &str, ours: &str) -> Self {
         Self { names: [other.to_owned(), ours.to_owned()], rows: String::new(), costs: String::new() }
     }
 
-    /// A number of each server; of the other only where there is one.
+    /// Adds a row with a value of each server; `other` is `None` if only ours is measured.
     pub fn row(&mut self, what: &str, other: Option<f64>, ours: f64, goal: Goal) {
         let ratio = other.map(|other| match goal {
             Goal::TimesMore(_) => ours / other,
@@ -57,28 +57,29 @@ impl Comparison {
         let _ = writeln!(self.rows, "| {what} | {other} | {} | {shown} | {wanted}{met} |", number(ours));
     }
 
-    /// What a thing took of the processors: of the server, and of the loader.
+    /// Adds a row with the CPU time per unit, of the server and of the load generator. Each argument is the CPU time and
+    /// the number of units.
     pub fn cost(&mut self, what: &str, other: Option<(Usage, f64)>, ours: (Usage, f64)) {
         let micros = |(usage, units): (Usage, f64)| {
             let each = |seconds: f64| number(seconds * 1e6 / units.max(1.0));
-            format!("{} | {}", each(usage.server), each(usage.loader))
+            format!("{} | {}", each(usage.server), each(usage.load_generator))
         };
         let other = other.map_or(" | ".to_owned(), micros);
         let _ = writeln!(self.costs, "| {what} | {other} | {} |", micros(ours));
     }
 
-    /// Both tables.
+    /// Returns both tables as Markdown.
     pub fn render(&self) -> String {
         let Self { names: [other, ours], rows, costs } = self;
         format!(
             "| what | {other} | {ours} | ratio | goal |\n|---|---:|---:|---:|---|\n{rows}\n\
-             | CPU time, us | {other} | its loader | {ours} | its loader |\n|---|---:|---:|---:|---:|\n\
+             | CPU time, us | {other} | load generator | {ours} | load generator |\n|---|---:|---:|---:|---:|\n\
              {costs}"
         )
     }
 }
 
-/// Three digits that count, or all before the point.
+/// Formats with three significant digits, or as an integer with grouped digits from 1,000 on.
 pub(crate) fn number(value: f64) -> String {
     match value {
         value if value >= 1000.0 => {
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_says_whether_its_goal_is_met() {
+    fn rows_report_whether_their_goals_are_met() {
         let mut table = Comparison::new("other", "ours");
         table.row("events/s", Some(1000.0), 5100.0, Goal::TimesMore(5.0));
         table.row("MB", Some(800.0), 101.0, Goal::TimesLess(8.0));

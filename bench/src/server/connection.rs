@@ -1,4 +1,4 @@
-//! Connection: one TLS connection of HTTP/2 that many tasks send on.
+//! Connection: an HTTP/2 connection over TLS, shared by many tasks.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
@@ -13,11 +13,11 @@ use tokio_rustls::TlsConnector;
 
 use super::{Endpoint, Outcome};
 
-/// What client-go allows a stream to send ahead.
+/// The flow-control windows of client-go.
 const STREAM_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 1 << 30;
 
-/// A connection. Clones share it.
+/// An HTTP/2 connection. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Connection {
     sender: SendRequest<Full<Bytes>>,
@@ -26,18 +26,18 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects; the connection closes when its last clone is gone.
+    /// Connects. The connection closes when its last clone is dropped.
     ///
     /// # Errors
-    /// Where nobody listens, or not with the certificate of the kubeconfig.
+    /// If the server does not accept the connection, or its certificate does not match the kubeconfig.
     pub async fn open(endpoint: &Endpoint) -> Outcome<Self> {
         Self::open_with_window(endpoint, STREAM_WINDOW).await
     }
 
-    /// Connects; each stream may send `window` bytes ahead. With 0, a server can send nothing but heads.
+    /// Connects with an initial stream window of `window` bytes. With 0, the server can send response headers only.
     ///
     /// # Errors
-    /// As of [`open`](Self::open).
+    /// As for [`open`](Self::open).
     pub async fn open_with_window(endpoint: &Endpoint, window: u32) -> Outcome<Self> {
         let stream = TcpStream::connect(&endpoint.address).await?;
         stream.set_nodelay(true)?;
@@ -49,15 +49,15 @@ impl Connection {
             .initial_connection_window_size(CONNECTION_WINDOW)
             .handshake(TokioIo::new(stream))
             .await?;
-        tokio::spawn(connection); // it ends with the last sender; what goes wrong the requests say
+        tokio::spawn(connection); // ends with the last sender; requests return its errors
         Ok(Self { sender, authorization: endpoint.authorization.clone(), address: endpoint.address.clone() })
     }
 
-    /// Sends a request with JSON, or with nothing, and returns the answer once its head is there. A patch is an
-    /// apply.
+    /// Sends a request with a JSON body, or an empty one, and returns the response once its headers have arrived.
+    /// A `PATCH` is a server-side apply.
     ///
     /// # Errors
-    /// Where the connection is gone.
+    /// If the connection is closed.
     pub async fn send(
         &self,
         method: Method,
@@ -82,10 +82,10 @@ impl Connection {
         Ok(sender.send_request(request).await?)
     }
 
-    /// Sends a request, reads the answer to its end, and counts its bytes.
+    /// Sends a request, reads the whole response, and returns the length of its body.
     ///
     /// # Errors
-    /// Where there is none, or it is another than `expected`: then its text is in the error.
+    /// If the connection is closed, or the status is not `expected`; the error then has the body of the response.
     pub async fn exchange(
         &self,
         method: Method,
@@ -93,14 +93,14 @@ impl Connection {
         body: Bytes,
         expected: StatusCode,
     ) -> Outcome<usize> {
-        let answer = self.send(method.clone(), path, "application/json", body).await?;
-        let (code, mut answer) = (answer.status(), answer.into_body());
+        let response = self.send(method.clone(), path, "application/json", body).await?;
+        let (code, mut response) = (response.status(), response.into_body());
         if code != expected {
-            let text = answer.collect().await?.to_bytes();
+            let text = response.collect().await?.to_bytes();
             return Err(format!("{method} {path}: {code}: {}", String::from_utf8_lossy(&text)).into());
         }
         let mut bytes = 0;
-        while let Some(frame) = answer.frame().await {
+        while let Some(frame) = response.frame().await {
             bytes += frame?.data_ref().map_or(0, Bytes::len);
         }
         Ok(bytes)

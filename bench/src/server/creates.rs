@@ -1,4 +1,4 @@
-//! Creates: config maps as fast as a server takes them.
+//! Creates: config maps, created as fast as the server accepts them.
 
 use std::time::{Duration, Instant};
 
@@ -9,25 +9,25 @@ use tokio::task::JoinSet;
 
 use super::{Connection, Endpoint, Outcome};
 
-/// Workers that each wait for the answer before they send the next.
+/// Workers that create config maps, each waiting for the response before it sends the next request.
 #[derive(Debug, Clone, Copy)]
 pub struct Creates {
-    /// Connections of HTTP/2.
+    /// Number of HTTP/2 connections.
     pub connections: usize,
-    /// Workers on each.
+    /// Number of workers on each connection.
     pub workers: usize,
-    /// How long they go on.
-    pub lasts: Duration,
+    /// Time after which no further request is sent.
+    pub duration: Duration,
 }
 
 impl Creates {
-    /// Bytes of the data of each.
+    /// Length of the data of each config map.
     pub const DATA_BYTES: usize = 1000;
 
-    /// Creates until the time is over: how many, and how long until the last answer was there.
+    /// Creates config maps until the time is over. Returns their number, and the time until the last response.
     ///
     /// # Errors
-    /// Where one is refused.
+    /// If a request fails.
     pub async fn run(self, endpoint: &Endpoint, namespace: &str, round: usize) -> Outcome<(usize, Duration)> {
         let path = format!("/api/v1/namespaces/{namespace}/configmaps");
         let data = "0123456789".repeat(Self::DATA_BYTES / 10);
@@ -35,14 +35,14 @@ impl Creates {
         for _ in 0..self.connections {
             connections.push(Connection::open(endpoint).await?);
         }
-        let begun = Instant::now();
+        let start = Instant::now();
         let mut workers = JoinSet::new();
         for worker in 0..self.connections * self.workers {
             let connection = connections[worker % self.connections].clone();
             let (path, data) = (path.clone(), data.clone());
             workers.spawn(async move {
                 let mut created = 0;
-                while begun.elapsed() < self.lasts {
+                while start.elapsed() < self.duration {
                     let name = format!("load-{round}-{worker}-{created}");
                     let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
                         "data": {"content": data}});
@@ -59,6 +59,6 @@ impl Creates {
             let created: Outcome<usize> = worker?;
             sum += created?;
         }
-        Ok((sum, begun.elapsed()))
+        Ok((sum, start.elapsed()))
     }
 }

@@ -1,4 +1,4 @@
-//! Endpoint: where a server is, whom it trusts, and what it is told.
+//! Endpoint: address, certificate authority and bearer token of a server.
 
 use std::fs;
 use std::path::Path;
@@ -16,30 +16,30 @@ use super::Outcome;
 /// A server on this machine.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// `127.0.0.1:6443`.
+    /// Host and port, such as `127.0.0.1:6443`.
     pub(super) address: String,
     pub(super) authorization: HeaderValue,
     pub(super) tls: Arc<ClientConfig>,
 }
 
 impl Endpoint {
-    /// Reads a kubeconfig as the servers of this bench write it: one cluster, block style, and among its
-    /// users one with a token.
+    /// Reads a kubeconfig as the servers of these benchmarks write it: in block style, with one cluster and a user with
+    /// a token.
     ///
     /// # Errors
-    /// Where it cannot be read, or lacks one of these.
+    /// If the file cannot be read, or a field is missing or invalid.
     pub fn read(kubeconfig: &Path) -> Outcome<Self> {
         let text = fs::read_to_string(kubeconfig)
-            .map_err(|error| format!("the kubeconfig {}: {error}", kubeconfig.display()))?;
+            .map_err(|error| format!("failed to read kubeconfig {}: {error}", kubeconfig.display()))?;
         let field = |name: &str| {
             let value = text.lines().find_map(|line| {
                 let (key, value) = line.trim_start_matches([' ', '-']).split_once(':')?;
                 (key == name).then(|| value.trim().trim_matches('"').to_owned())
             });
-            value.ok_or_else(|| format!("the kubeconfig {} has no {name}", kubeconfig.display()))
+            value.ok_or_else(|| format!("kubeconfig {} has no {name}", kubeconfig.display()))
         };
         let server = field("server")?;
-        let address = server.strip_prefix("https://").ok_or("only servers with TLS are compared")?;
+        let address = server.strip_prefix("https://").ok_or("the server URL must start with https://")?;
         let mut roots = RootCertStore::empty();
         let authority = STANDARD.decode(field("certificate-authority-data")?)?;
         roots.add(CertificateDer::from_pem_slice(&authority)?)?;

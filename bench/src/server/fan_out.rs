@@ -1,9 +1,9 @@
-//! Fan-out: one writer, many watchers, and how many events reach them in a second.
+//! Fan-out: one writer, many watchers, and the number of events delivered per second.
 //!
-//! - F1: the writer is at most [`FanOut::window`] writes ahead of the slowest watcher, so that no server
-//!   has a reason to cut a watcher off; one that does so ends the bench.
-//! - F2: an event counts once it has reached a watcher's stream. It is told by the line end behind it,
-//!   which no JSON holds within.
+//! - `fan_out.F1`: the writer is at most [`FanOut::window`] writes ahead of the slowest watcher, so that no server
+//!   has a reason to close a watch. If a server closes one, the benchmark fails.
+//! - `fan_out.F2`: an event counts once it has arrived on a watcher's stream. Events are counted by newlines, which
+//!   do not occur within compact JSON.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,33 +19,33 @@ use tokio::task::JoinSet;
 
 use super::{Connection, Endpoint, Outcome};
 
-/// The most writes of a round.
+/// Maximum number of writes per round.
 const WRITES: usize = 1 << 18;
 
-/// Watchers, and a writer of the one object that they watch.
+/// Watchers of one object, and its writer.
 #[derive(Debug, Clone, Copy)]
 pub struct FanOut {
-    /// Connections of HTTP/2.
+    /// Number of HTTP/2 connections.
     pub connections: usize,
-    /// Watches on each.
+    /// Number of watches on each connection.
     pub watches: usize,
-    /// F1.
+    /// Maximum number of writes ahead of the slowest watcher (`fan_out.F1`).
     pub window: usize,
-    /// How long the writer goes on.
-    pub lasts: Duration,
+    /// Time after which the writer stops.
+    pub duration: Duration,
 }
 
-/// How far the watchers are.
+/// Progress of the watchers.
 #[derive(Debug)]
-struct Arrivals {
+struct Deliveries {
     watchers: u32,
-    /// How many watchers have seen each write.
+    /// For each write, the number of watchers that have received it.
     seen: Vec<AtomicU32>,
-    /// F1: a permit a write that all have seen.
+    /// `fan_out.F1`: gets a permit back for each write that all watchers have received.
     window: Semaphore,
 }
 
-impl Arrivals {
+impl Deliveries {
     fn count(&self, write: usize) {
         if let Some(seen) = self.seen.get(write)
             && seen.fetch_add(1, Ordering::Relaxed) + 1 == self.watchers
@@ -56,15 +56,15 @@ impl Arrivals {
 }
 
 impl FanOut {
-    /// How many watchers there are.
+    /// Returns the number of watchers.
     pub fn watchers(self) -> usize {
         self.connections * self.watches
     }
 
-    /// Creates the object that is watched.
+    /// Creates the watched object.
     ///
     /// # Errors
-    /// Where the server does not take it.
+    /// If the request fails.
     pub async fn prepare(self, endpoint: &Endpoint, namespace: &str) -> Outcome<()> {
         let connection = Connection::open(endpoint).await?;
         let path = format!("/api/v1/namespaces/{namespace}/configmaps");
@@ -72,19 +72,20 @@ impl FanOut {
         Ok(())
     }
 
-    /// Watches and writes: how many events have reached how many watchers, summed, and how long from the
-    /// first write until the last watcher had seen the last. Opening the watches is not counted.
+    /// Opens the watches and writes until the time is over. Returns the number of events delivered, summed over all
+    /// watchers, and the time from the first write until every watcher has received the last one. Opening the
+    /// watches is not counted.
     ///
     /// # Errors
-    /// Where a watch cannot be opened or ends, or a write is refused.
+    /// If a watch cannot be opened or ends, or a write fails.
     pub async fn run(self, endpoint: &Endpoint, namespace: &str, round: usize) -> Outcome<(usize, Duration)> {
         let path = format!("/api/v1/namespaces/{namespace}/configmaps");
         let object = format!("{path}/ticker");
         let writer = Connection::open(endpoint).await?;
-        // The first update also rids a server of the managed fields that it tracks.
+        // The first update also removes the managed fields that the server tracks.
         writer.exchange(Method::PUT, &object, body(round, 0), StatusCode::OK).await?;
         let from = version(&writer, &object).await?;
-        let arrivals = Arc::new(Arrivals {
+        let deliveries = Arc::new(Deliveries {
             watchers: u32::try_from(self.watchers())?,
             seen: (0..WRITES).map(|_| AtomicU32::new(0)).collect(),
             window: Semaphore::new(self.window),
@@ -94,22 +95,22 @@ impl FanOut {
             let connection = Connection::open(endpoint).await?;
             for _ in 0..self.watches {
                 let path = format!("{path}?watch=true&resourceVersion={from}");
-                let answer = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
-                if !answer.status().is_success() {
-                    return Err(format!("GET {path}: {}", answer.status()).into());
+                let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
+                if !response.status().is_success() {
+                    return Err(format!("GET {path}: {}", response.status()).into());
                 }
-                watchers.spawn(watch(answer.into_body(), arrivals.clone()));
+                watchers.spawn(watch(response.into_body(), deliveries.clone()));
             }
         }
-        let begun = Instant::now();
+        let start = Instant::now();
         let writing = async {
             let mut written = 0;
-            while begun.elapsed() < self.lasts && written < WRITES {
-                arrivals.window.acquire().await?.forget(); // F1
+            while start.elapsed() < self.duration && written < WRITES {
+                deliveries.window.acquire().await?.forget(); // fan_out.F1
                 written += 1;
                 writer.exchange(Method::PUT, &object, body(round, written), StatusCode::OK).await?;
             }
-            let _all_seen = arrivals.window.acquire_many(u32::try_from(self.window)?).await?;
+            let _all_seen = deliveries.window.acquire_many(u32::try_from(self.window)?).await?;
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(written)
         };
         let written = tokio::select! {
@@ -119,23 +120,23 @@ impl FanOut {
                 return Err("the server ended a watch".into());
             }
         };
-        Ok((written * self.watchers(), begun.elapsed()))
+        Ok((written * self.watchers(), start.elapsed()))
     }
 }
 
-async fn watch(mut body: Incoming, arrivals: Arc<Arrivals>) -> Outcome<()> {
+async fn watch(mut body: Incoming, deliveries: Arc<Deliveries>) -> Outcome<()> {
     let mut events = 0;
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
         for _ in data.iter().filter(|byte| **byte == b'\n') {
-            arrivals.count(events); // F2
+            deliveries.count(events); // fan_out.F2
             events += 1;
         }
     }
     Ok(())
 }
 
-/// The object after a write: a kilobyte, and no two alike.
+/// Returns the object after a write: about a kilobyte, different for each round and write.
 fn body(round: usize, write: usize) -> Bytes {
     let metadata = json!({"name": "ticker", "managedFields": [{}]});
     let data = json!({"tick": format!("{round}-{write}"), "content": "0123456789".repeat(90)});
@@ -144,8 +145,9 @@ fn body(round: usize, write: usize) -> Bytes {
 }
 
 async fn version(connection: &Connection, path: &str) -> Outcome<String> {
-    let answer = connection.send(Method::GET, path, "application/json", Bytes::new()).await?;
-    let object: serde_json::Value = serde_json::from_slice(&answer.into_body().collect().await?.to_bytes())?;
+    let response = connection.send(Method::GET, path, "application/json", Bytes::new()).await?;
+    let object: serde_json::Value =
+        serde_json::from_slice(&response.into_body().collect().await?.to_bytes())?;
     let version = object["metadata"]["resourceVersion"].as_str();
-    Ok(version.ok_or("the object that is watched has no version")?.to_owned())
+    Ok(version.ok_or("the watched object has no resource version")?.to_owned())
 }

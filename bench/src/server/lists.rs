@@ -1,4 +1,4 @@
-//! Lists: all pods in one answer.
+//! Lists: requests for all pods in one response.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use watchkeeper_wire::{Kind, Limits, ListSplitter, ReadOptions, json, schema};
 
 use super::{Connection, Endpoint, Outcome};
 
-/// As what a list is asked for.
+/// The encoding of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListForm {
     /// `application/json`.
@@ -21,7 +21,7 @@ pub enum ListForm {
 }
 
 impl ListForm {
-    /// The word for it in headers.
+    /// Returns the media type for the `Accept` header.
     pub fn accept(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -29,10 +29,10 @@ impl ListForm {
         }
     }
 
-    /// How many items a list has.
+    /// Counts the items of a list.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If the body is not a valid list.
     pub fn count(self, list: Bytes) -> Outcome<usize> {
         let mut split = self.splitter();
         split.push(list);
@@ -55,31 +55,31 @@ impl ListForm {
 
 const PODS: &str = "/api/v1/pods";
 
-/// Lists once, on a connection of its own: how long from the request to the last byte, and how many
-/// bytes. The connection is made before.
+/// Lists once, on a new connection. Returns the time from the request to the last byte, and the length of the body.
+/// Connecting is not counted.
 ///
 /// # Errors
-/// Where the answer is no list.
+/// If the request fails.
 pub async fn time_list(endpoint: &Endpoint, form: ListForm) -> Outcome<(Duration, usize)> {
     let connection = Connection::open(endpoint).await?;
-    let begun = Instant::now();
-    let answer = connection.send(Method::GET, PODS, form.accept(), Bytes::new()).await?;
-    if !answer.status().is_success() {
-        return Err(format!("GET {PODS}: {}", answer.status()).into());
+    let start = Instant::now();
+    let response = connection.send(Method::GET, PODS, form.accept(), Bytes::new()).await?;
+    if !response.status().is_success() {
+        return Err(format!("GET {PODS}: {}", response.status()).into());
     }
-    let mut body = answer.into_body();
+    let mut body = response.into_body();
     let mut bytes = 0;
     while let Some(frame) = body.frame().await {
         bytes += frame?.data_ref().map_or(0, Bytes::len);
     }
-    Ok((begun.elapsed(), bytes))
+    Ok((start.elapsed(), bytes))
 }
 
-/// Lists once, untimed, and checks that all pods are there and none has managed fields (L2). Returns the
-/// bytes of an item, on average.
+/// Lists once, untimed, and checks that all pods are listed and none has managed fields (`server.L2`). Returns the mean
+/// length of an item.
 ///
 /// # Errors
-/// Where it is otherwise.
+/// If the request or the check fails.
 pub async fn check_list(endpoint: &Endpoint, form: ListForm, pods: usize) -> Outcome<usize> {
     let connection = Connection::open(endpoint).await?;
     let mut body = connection.send(Method::GET, PODS, form.accept(), Bytes::new()).await?.into_body();
@@ -89,7 +89,7 @@ pub async fn check_list(endpoint: &Endpoint, form: ListForm, pods: usize) -> Out
         let Ok(data) = frame?.into_data() else { continue };
         split.push(data);
         while let Some(item) = split.next()? {
-            // Both encodings spell the field: JSON by its name, protobuf by the type of its content.
+            // Managed fields are recognized by their name in JSON, and by their `fieldsType` in protobuf.
             let fields: [&[u8]; 2] = [b"managedFields", b"FieldsV1"];
             if fields.iter().any(|field| item.windows(field.len()).any(|window| window == *field)) {
                 return Err("a listed pod has managed fields".into());
@@ -101,40 +101,42 @@ pub async fn check_list(endpoint: &Endpoint, form: ListForm, pods: usize) -> Out
     split.finish()?;
     match count == pods {
         true => Ok(bytes / count.max(1)),
-        false => Err(format!("{count} pods are listed of {pods} that were created").into()),
+        false => Err(format!("the list has {count} of {pods} pods").into()),
     }
 }
 
-/// How large a list is.
+/// The size of a list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListSize {
-    /// How many items it has.
+    /// Number of items.
     pub items: usize,
-    /// The bytes of all items.
+    /// Total length of the items.
     pub bytes: usize,
-    /// Those without managed fields.
+    /// Total length of the items without managed fields.
     pub kept: usize,
 }
 
-/// Lists once, untimed, and measures what has come.
+/// Lists once, untimed, and measures the items.
 ///
 /// # Errors
-/// Where the answer is no list of pods.
+/// If the request fails, or the response is not a list of pods.
 pub async fn measure_list(endpoint: &Endpoint, form: ListForm) -> Outcome<ListSize> {
     let connection = Connection::open(endpoint).await?;
     let mut body = connection.send(Method::GET, PODS, form.accept(), Bytes::new()).await?.into_body();
     let read_options = ReadOptions::default();
-    let message = Kind::new("", "v1", "Pod").message().ok_or("pods have protobuf")?;
+    let message = Kind::new("", "v1", "Pod").message().ok_or("no protobuf message for pods")?;
     let cut = Cut::compile(schema::builtin(), message, &read_options.cut)?;
-    let (mut split, mut head, mut size) =
+    let (mut split, mut builder, mut size) =
         (form.splitter(), ObjectMetaBuilder::default(), ListSize::default());
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
         split.push(data);
         while let Some(item) = split.next()? {
             let object = match form {
-                ListForm::Json => json::read_object(item, &read_options, &mut head)?,
-                ListForm::Protobuf => protobuf::read_object(item, read_options.annotations, &cut, &mut head)?,
+                ListForm::Json => json::read_object(item, &read_options, &mut builder)?,
+                ListForm::Protobuf => {
+                    protobuf::read_object(item, read_options.annotations, &cut, &mut builder)?
+                }
             };
             size.items += 1;
             size.bytes += item.len();

@@ -1,12 +1,12 @@
-//! Load on API servers: the same requests, the same bytes, for Watchkeeper's and for any other.
+//! Benchmarks of API servers: a load generator that sends the same bytes to Watchkeeper's server and to any other.
 //!
-//! From: [`Endpoint`], where a server is and how one is let in.
-//! To:   [`Comparison`], rows with a goal each.
+//! Input: an [`Endpoint`], the address and credentials of a server.
+//! Output: a [`Comparison`], rows with a goal each.
 //!
-//! - L1: what is sent does not depend on which server it is sent to.
-//! - L2: bodies are counted as they arrive, and not parsed; what they must hold is checked once, untimed.
-//! - L3: the loader's own processor time stands beside the servers', so that a number that says more of
-//!   the loader than of the server can be seen to.
+//! - `server.L1`: requests do not depend on the server that they are sent to.
+//! - `server.L2`: response bodies are counted as they arrive, and not parsed. Their content is checked once, untimed.
+//! - `server.L3`: the CPU time of the load generator is reported beside that of the server, to show where the load
+//!   generator dominates a result.
 
 mod comparison;
 mod connection;
@@ -14,9 +14,9 @@ mod creates;
 mod endpoint;
 mod fan_out;
 mod lists;
-mod own;
-mod pace;
 mod population;
+mod process;
+mod steady_load;
 mod usage;
 
 pub(crate) use comparison::number;
@@ -26,10 +26,10 @@ pub use creates::Creates;
 pub use endpoint::Endpoint;
 pub use fan_out::FanOut;
 pub use lists::{ListForm, ListSize, check_list, measure_list, time_list};
-pub use own::OwnServer;
-pub use pace::Pace;
-pub use population::{Population, namespace};
+pub use population::{Population, create_namespace};
+pub use process::ServerProcess;
+pub use steady_load::SteadyLoad;
 pub use usage::{Usage, resident_megabytes};
 
-/// What goes wrong in a bench ends it: it is only told.
+/// The result of a step. A benchmark reports the error and exits, so the type of the error does not matter.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;

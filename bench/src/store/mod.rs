@@ -1,14 +1,13 @@
-//! Stores beside each other: the same objects and the same indexes, shared by readers and a writer in different
-//! ways.
+//! Benchmarks of stores: the same objects and indexes, shared between readers and a writer in different ways.
 //!
-//! From: [`Strain`], which reads on several threads while one writes.
-//! To:   a [`Shelf`], which is the store or a small rival of it.
+//! Input: a [`Workload`], which reads on several threads while another one writes.
+//! Output: [`Measurements`] of a [`SharedStore`], which is our store or a simple alternative.
 
-mod rivals;
-mod shelf;
-mod strain;
+mod alternatives;
+mod shared_store;
 mod tables;
+mod workload;
 
-pub use rivals::{LeftRight, OneLock, Shards};
-pub use shelf::{Shelf, Snapshots};
-pub use strain::{Latencies, Strain, Strained};
+pub use alternatives::{LeftRight, OneLock, Shards};
+pub use shared_store::{SharedStore, Snapshots};
+pub use workload::{Measurements, Samples, Workload};

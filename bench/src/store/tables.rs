@@ -1,13 +1,13 @@
-//! Tables: objects by key, by label and by value, without any lock. What the rivals share.
+//! Tables: objects by key, label and index value, without a lock. The alternatives are built on them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use watchkeeper_core::{Object, ObjectKey};
 
-use super::shelf::indexed;
+use super::shared_store::index_value;
 
-/// As client-go's `threadSafeMap` has it, with an index of labels besides.
+/// Hash maps as in client-go's `threadSafeMap`, with an additional index of labels.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tables {
     objects: HashMap<ObjectKey, Arc<Object>>,
@@ -21,11 +21,11 @@ impl Tables {
     }
 
     pub(super) fn with_label(&self, key: &str, value: &str) -> Vec<Arc<Object>> {
-        self.found(self.labels.get(&format!("{key}={value}")))
+        self.resolve(self.labels.get(&format!("{key}={value}")))
     }
 
     pub(super) fn with_value(&self, value: &str) -> Vec<Arc<Object>> {
-        self.found(self.values.get(value))
+        self.resolve(self.values.get(value))
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Object>> {
@@ -37,19 +37,19 @@ impl Tables {
         for (label, value) in object.metadata.labels() {
             self.labels.entry(format!("{label}={value}")).or_default().insert(key.clone());
         }
-        self.values.entry(indexed(object).to_owned()).or_default().insert(key.clone());
+        self.values.entry(index_value(object).to_owned()).or_default().insert(key.clone());
         let Some(old) = self.objects.insert(key, object.clone()) else { return };
         for (key, value) in
             old.metadata.labels().filter(|(key, value)| object.metadata.label(key) != Some(value))
         {
-            forget(&mut self.labels, &format!("{key}={value}"), old.metadata.key());
+            remove(&mut self.labels, &format!("{key}={value}"), old.metadata.key());
         }
-        if indexed(&old) != indexed(object) {
-            forget(&mut self.values, indexed(&old), old.metadata.key());
+        if index_value(&old) != index_value(object) {
+            remove(&mut self.values, index_value(&old), old.metadata.key());
         }
     }
 
-    fn found(&self, keys: Option<&HashSet<ObjectKey>>) -> Vec<Arc<Object>> {
+    fn resolve(&self, keys: Option<&HashSet<ObjectKey>>) -> Vec<Arc<Object>> {
         keys.into_iter().flatten().filter_map(|key| self.get(key)).collect()
     }
 }
@@ -62,7 +62,7 @@ impl FromIterator<Arc<Object>> for Tables {
     }
 }
 
-fn forget(index: &mut HashMap<String, HashSet<ObjectKey>>, value: &str, key: &ObjectKey) {
+fn remove(index: &mut HashMap<String, HashSet<ObjectKey>>, value: &str, key: &ObjectKey) {
     let Some(keys) = index.get_mut(value) else { return };
     keys.remove(key);
     if keys.is_empty() {

@@ -1,7 +1,8 @@
-//! Streams: tabs that read what changes, and pods that change and say when.
+//! Benchmarks of event streams of the web service: readers that follow rows, and pod updates that carry the time at which
+//! they were sent.
 
 mod readers;
-mod stamps;
+mod updates;
 
 pub use readers::{Reader, Readers};
-pub use stamps::{Stamps, stamp};
+pub use updates::{StampedUpdates, now_micros};

@@ -1,4 +1,4 @@
-//! Load: connections that ask the same again and again.
+//! Load: connections that repeat the same request.
 
 use std::time::{Duration, Instant};
 
@@ -13,82 +13,89 @@ use serde_json::value::RawValue;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::Served;
+use super::ServiceProcess;
 use crate::server::{Outcome, Usage};
 
-/// What is asked.
+/// The request to send, and the size of its result.
 #[derive(Debug, Clone, Copy)]
-pub struct Question {
+pub struct Query {
     /// Path and query.
     pub path: &'static str,
-    /// How many objects the answer has.
+    /// Expected number of objects in the response.
     pub objects: usize,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Answered {
-    /// Answers.
-    pub answers: usize,
-    /// Bytes of one.
+pub struct Measurement {
+    /// Number of responses.
+    pub responses: usize,
+    /// Length of one response body.
     pub bytes: usize,
-    /// How long it took.
+    /// Elapsed time.
     pub wall: Duration,
-    /// What it cost the program and the loader.
+    /// CPU time of the service and of the load generator.
     pub usage: Usage,
 }
 
-impl Answered {
-    /// Answers a second.
+impl Measurement {
+    /// Returns the responses per second.
     pub fn rate(&self) -> f64 {
-        self.answers as f64 / self.wall.as_secs_f64()
+        self.responses as f64 / self.wall.as_secs_f64()
     }
 }
 
-impl Question {
-    /// Asks over so many connections for so long (Y1).
+impl Query {
+    /// Sends the request on `connections` connections until the time is over (`web.W1`).
     ///
     /// # Errors
-    /// Where an answer is not what it should be (Y2).
-    pub async fn ask(self, served: &Served, connections: usize, lasts: Duration) -> Outcome<Answered> {
+    /// If a response is not as expected (`web.W2`).
+    pub async fn measure(
+        self,
+        service: &ServiceProcess,
+        connections: usize,
+        duration: Duration,
+    ) -> Outcome<Measurement> {
         let mut opened = Vec::new();
         for _ in 0..connections {
-            let mut connection = open(served.address()).await?;
-            let bytes = self.check(&mut connection, served.address()).await?;
+            let mut connection = open(service.address()).await?;
+            let bytes = self.check(&mut connection, service.address()).await?;
             opened.push((connection, bytes));
         }
-        let before = Usage::now(&[served.pid()])?;
-        let (begun, mut workers) = (Instant::now(), JoinSet::new());
-        let mut one = 0;
+        let before = Usage::now(&[service.pid()])?;
+        let (start, mut workers) = (Instant::now(), JoinSet::new());
+        let mut length = 0;
         for (mut connection, bytes) in opened {
-            one = bytes;
-            let address = served.address().to_owned();
+            length = bytes;
+            let address = service.address().to_owned();
             workers.spawn(async move {
-                let mut answers = 0;
-                while begun.elapsed() < lasts {
+                let mut responses = 0;
+                while start.elapsed() < duration {
                     let mut body = send(&mut connection, &address, self.path).await?;
                     let mut length = 0;
                     while let Some(frame) = body.frame().await {
                         length += frame?.data_ref().map_or(0, Bytes::len);
                     }
                     if length != bytes {
-                        return Err(format!("{}: {length} bytes after {bytes}", self.path).into());
+                        return Err(
+                            format!("{}: response of {length} bytes, expected {bytes}", self.path).into()
+                        );
                     }
-                    answers += 1;
+                    responses += 1;
                 }
-                Ok(answers)
+                Ok(responses)
             });
         }
-        let mut answers = 0;
+        let mut responses = 0;
         while let Some(worker) = workers.join_next().await {
             let counted: Outcome<usize> = worker?;
-            answers += counted?;
+            responses += counted?;
         }
-        let wall = begun.elapsed();
-        Ok(Answered { answers, bytes: one, wall, usage: Usage::now(&[served.pid()])? - before })
+        let wall = start.elapsed();
+        Ok(Measurement { responses, bytes: length, wall, usage: Usage::now(&[service.pid()])? - before })
     }
 
-    /// Asks once, counts the objects, and returns how long the answer was.
+    /// Sends the request once, checks the number of objects, and returns the length of the response.
     async fn check(self, connection: &mut Sender, address: &str) -> Outcome<usize> {
         #[derive(Deserialize)]
         struct Envelope<'a> {
@@ -99,10 +106,13 @@ impl Question {
         let envelope: Envelope<'_> = serde_json::from_slice(&body)?;
         match envelope.data.len() == self.objects {
             true => Ok(body.len()),
-            false => {
-                Err(format!("{address}{}: {} objects, not {}", self.path, envelope.data.len(), self.objects)
-                    .into())
-            }
+            false => Err(format!(
+                "{address}{}: {} objects, expected {}",
+                self.path,
+                envelope.data.len(),
+                self.objects
+            )
+            .into()),
         }
     }
 }
@@ -113,18 +123,18 @@ async fn open(address: &str) -> Outcome<Sender> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    tokio::spawn(connection); // it ends with its sender; what goes wrong the requests say
+    tokio::spawn(connection); // ends with its sender; requests return its errors
     Ok(sender)
 }
 
 async fn send(connection: &mut Sender, address: &str, path: &str) -> Outcome<hyper::body::Incoming> {
     connection.ready().await?;
     let request = Request::get(path).header(HOST, address).body(Empty::new())?;
-    let answer = connection.send_request(request).await?;
-    match answer.status() {
-        StatusCode::OK => Ok(answer.into_body()),
+    let response = connection.send_request(request).await?;
+    match response.status() {
+        StatusCode::OK => Ok(response.into_body()),
         code => {
-            let text = answer.into_body().collect().await?.to_bytes();
+            let text = response.into_body().collect().await?.to_bytes();
             Err(format!("{address}{path}: {code}: {}", String::from_utf8_lossy(&text)).into())
         }
     }

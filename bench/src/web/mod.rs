@@ -1,15 +1,15 @@
-//! Services over a cache beside each other: how many answers a second they give.
+//! Benchmarks of web services over a cache: requests per second.
 //!
-//! From: [`Served`] programs that follow one server and print their address, and a [`Question`] for each to answer.
-//! To:   an [`Answered`]: how many answers, in what time, at what cost.
+//! Input: [`ServiceProcess`]es that follow one server, and a [`Query`] to send to each.
+//! Output: a [`Measurement`]: number of responses, time and cost.
 //!
-//! - Y1: both are asked the same, by the same number of connections, each of which waits for an answer before it asks
-//!   again; whoever is not asked rests.
-//! - Y2: an answer counts if it has the status 200 and as many objects as were asked for: the first of each
-//!   connection is read, the others must be as long.
+//! - `web.W1`: every service gets the same requests on the same number of connections. A connection waits for a response
+//!   before it sends the next request, and only one service is under load at a time.
+//! - `web.W2`: a response counts if its status is 200 and it has the expected number of objects: the first response of
+//!   each connection is parsed, the others must have the same length.
 
 mod load;
-mod served;
+mod service;
 
-pub use load::{Answered, Question};
-pub use served::Served;
+pub use load::{Measurement, Query};
+pub use service::ServiceProcess;

@@ -23,11 +23,15 @@ impl Accounts for StoredAccounts {
     fn find<'a>(&'a self, namespace: &'a str, name: &'a str) -> AccountFuture<'a> {
         Box::pin(async move {
             let key = ObjectKey::namespaced(namespace, name);
-            let stored = self.store.get(&self.collection, &key).await.ok()??;
-            let head = &stored.object().metadata;
+            let found = self.store.get(&self.collection, &key).await;
+            let stored = found.unwrap_or_else(|error| {
+                tracing::warn!("failed to read service account {key}; rejecting its token: {error}");
+                None
+            })?;
+            let metadata = &stored.object().metadata;
             Some(ExistingAccount {
-                uid: head.uid().to_owned(),
-                deleted: head.deletion_timestamp().map(|at| at.seconds),
+                uid: metadata.uid().to_owned(),
+                deleted: metadata.deletion_timestamp().map(|at| at.seconds),
             })
         })
     }

@@ -22,7 +22,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
-use watchkeeper_core::ObjectKey;
+use watchkeeper_core::{BoxError, ObjectKey, Quoted};
 
 use crate::http::parse_duration;
 use crate::store::{
@@ -52,13 +52,16 @@ const BATCH: usize = 256;
 ///
 /// assert_eq!(parse_ttl("1h30m"), Ok(Duration::from_secs(5400)));
 /// assert_eq!(parse_ttl("5x").unwrap_err(), r#"time: unknown unit "x" in duration "5x""#);
+/// assert_eq!(parse_ttl("-5s").unwrap_err(), r#"invalid time to live "-5s": must not be negative"#);
 /// ```
 ///
 /// # Errors
-/// Go's error message.
+/// Returns Go's message if the text is not a duration, and another one if it is negative.
 pub fn parse_ttl(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
-        (true, time) if !time.is_zero() => Err("events cannot be gone before they are there".to_owned()),
+        (true, time) if !time.is_zero() => {
+            Err(format!("invalid time to live {}: must not be negative", Quoted(text)))
+        }
         (_, time) => Ok(time),
     }
 }
@@ -81,17 +84,19 @@ struct Expiry {
 impl Expiry {
     async fn run(&mut self) {
         loop {
-            if let Some(mut watch) = self.open().await {
-                self.follow(&mut watch).await;
-            } else {
-                sleep(RETRY).await;
+            match self.open().await {
+                Ok(mut watch) => self.follow(&mut watch).await,
+                Err(error) => {
+                    tracing::warn!("failed to watch events to expire; retrying in {RETRY:?}: {error}");
+                    sleep(RETRY).await;
+                }
             }
         }
     }
 
     /// Lists the events, and watches from there. Known events keep their deadline.
-    async fn open(&mut self) -> Option<BoxWatch> {
-        let range = self.store.range(RangeQuery::all(self.collection.clone())).await.ok()?;
+    async fn open(&mut self) -> Result<BoxWatch, BoxError> {
+        let range = self.store.range(RangeQuery::all(self.collection.clone())).await?;
         let mut known = std::mem::take(&mut self.due);
         for stored in &range.items {
             match known.remove_entry(&stored.modified()) {
@@ -101,7 +106,7 @@ impl Expiry {
         }
         let query =
             WatchQuery { collection: self.collection.clone(), namespace: None, after: range.revision };
-        self.store.watch(query).await.ok()
+        Ok(self.store.watch(query).await?)
     }
 
     /// Follows the watch and deletes what is due, until the watch breaks or lags behind.
@@ -147,7 +152,10 @@ impl Expiry {
             match self.store.delete(&self.collection, key, Some(revision)).await {
                 // expiry.E2: deleted or written meanwhile, which the watch reports.
                 Ok(_) | Err(WriteError::Conflict { .. }) => drop(entry.remove()),
-                Err(_) => return sleep(RETRY).await,
+                Err(error) => {
+                    tracing::warn!("failed to delete expired event {key}; retrying in {RETRY:?}: {error}");
+                    return sleep(RETRY).await;
+                }
             }
         }
         tokio::task::yield_now().await;

@@ -24,6 +24,7 @@ use crate::kubelet::Kubelets;
 use crate::registry::{self, SharedRegistry};
 use crate::store::disk::{DiskStore, OpenError, Recovery};
 use crate::store::{HistoryLimits, MemoryStore, Revision, Store, UnversionedError, WriteError};
+use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_core::{Health, Status};
@@ -108,6 +109,47 @@ enum Storage {
     Memory,
     Directory(PathBuf),
     Custom(Arc<dyn Store>),
+}
+
+/// An open store, and the keys of the server that uses it.
+struct Opened {
+    store: Arc<dyn Store>,
+    keyring: Keyring,
+    /// The contents found in the data directory.
+    recovery: Option<Recovery>,
+    /// The checks of the store.
+    health: Health,
+}
+
+impl Storage {
+    /// Opens the store, and spawns the task that trims its history until `stop`.
+    async fn open(
+        self,
+        history: HistoryLimits,
+        accept_loss: bool,
+        stop: &CancellationToken,
+        tasks: &mut JoinSet<()>,
+    ) -> Result<Opened, StartError> {
+        let store: Arc<dyn Store> = match self {
+            Self::Custom(store) => store,
+            Self::Memory => {
+                let memory = Arc::new(MemoryStore::new(history));
+                let trimmed = memory.clone();
+                tasks.spawn(every(TRIM_EVERY, stop.clone(), move || trimmed.trim()));
+                memory
+            }
+            Self::Directory(directory) => {
+                let (disk, keyring) = open_disk(directory, history, accept_loss).await?;
+                let (recovery, health) =
+                    (Some(disk.recovery().clone()), Health::default().check(disk.check()));
+                let store = Arc::new(disk);
+                let trimmed = store.clone();
+                tasks.spawn(every(TRIM_EVERY, stop.clone(), move || trimmed.trim()));
+                return Ok(Opened { store, keyring, recovery, health });
+            }
+        };
+        Ok(Opened { store, keyring: Keyring::generate()?, recovery: None, health: Health::default() })
+    }
 }
 
 impl Builder {
@@ -205,7 +247,11 @@ impl Builder {
     ///
     /// # Errors
     /// See [`StartError`].
-    pub async fn start(self) -> Result<ApiServer, StartError> {
+    pub fn start(self) -> BoxFuture<'static, Result<ApiServer, StartError>> {
+        Box::pin(self.start_tasks()) // boxed, so that the crates that await it do not compile the server's code again
+    }
+
+    async fn start_tasks(self) -> Result<ApiServer, StartError> {
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         if self.plain {
@@ -214,33 +260,11 @@ impl Builder {
         // Bound before the directory is opened, so that a server that finds its port taken does not lock the
         // directory.
         let socket = Socket::bind(self.address).await?;
-        let (mut kept, mut recovery, mut health) = (None, None, Health::default());
-        let store: Arc<dyn Store> = match self.storage {
-            Storage::Custom(store) => store,
-            Storage::Memory => {
-                let memory = Arc::new(MemoryStore::new(self.history));
-                let trimmed = memory.clone();
-                tasks.spawn(every(TRIM_EVERY, stop.clone(), move || trimmed.trim()));
-                memory
-            }
-            Storage::Directory(directory) => {
-                let (disk, keyring) = open_disk(directory, self.history, self.accept_loss).await?;
-                let disk = Arc::new(disk);
-                kept = Some(keyring);
-                recovery = Some(disk.recovery().clone());
-                health = health.check(disk.check());
-                let trimmed = disk.clone();
-                tasks.spawn(every(TRIM_EVERY, stop.clone(), move || trimmed.trim()));
-                disk
-            }
-        };
+        let opened = self.storage.open(self.history, self.accept_loss, &stop, &mut tasks).await?;
+        let Opened { store, keyring, recovery, health } = opened;
         if !self.event_ttl.is_zero() {
             tasks.spawn(expire_events(store.clone(), self.event_ttl, stop.clone()));
         }
-        let keyring = match kept {
-            Some(keyring) => keyring,
-            None => Keyring::generate()?,
-        };
         let (security, own) = if self.plain {
             (Security::Plain, None)
         } else {

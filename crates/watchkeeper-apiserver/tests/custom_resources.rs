@@ -313,6 +313,33 @@ async fn every_served_version_shows_the_same_objects() {
 }
 
 #[tokio::test]
+async fn rules_in_cel_and_conversion_webhooks_are_stored_and_not_called() {
+    let world = World::start().await;
+    let mut definition = widgets();
+    definition["spec"]["versions"] = json!([version("v1", true), version("v2", false)]);
+    let rules = json!([{"rule": "self.size > 5", "message": "too small"}]);
+    for version in 0..2 {
+        let schema = &mut definition["spec"]["versions"][version]["schema"]["openAPIV3Schema"];
+        schema["properties"]["spec"]["x-kubernetes-validations"] = rules.clone();
+    }
+    definition["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {
+        "conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://127.0.0.1:1/convert"},
+    }});
+    let made = world.define(definition).await;
+    let schema = &made["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    assert_eq!(schema["properties"]["spec"]["x-kubernetes-validations"], rules);
+    assert_eq!(made["spec"]["conversion"]["strategy"], "Webhook");
+
+    let small = json!({"metadata": {"name": "a"}, "spec": {"size": 1}});
+    assert_eq!(world.write("POST", WIDGETS, small).await.0, 201);
+    let (code, shown) = world.get(&format!("{}/a", WIDGETS.replace("/v1/", "/v2/"))).await;
+    assert_eq!(
+        (code, &shown["apiVersion"], &shown["spec"]["size"]),
+        (200, &json!("example.com/v2"), &json!(1))
+    );
+}
+
+#[tokio::test]
 async fn a_name_belongs_to_the_first_definition() {
     let world = World::start().await;
     world.define(widgets()).await;

@@ -46,7 +46,7 @@ impl Handler for Answers {
                     Ok(Response::text(StatusCode::OK, "released"))
                 }
                 "/large" => {
-                    Ok(Response::encoded(StatusCode::OK, MediaType::Json, vec![b' '; GZIP_BYTES + 1]))
+                    Ok(Response::encoded(StatusCode::OK, MediaType::JSON, vec![b' '; GZIP_BYTES + 1]))
                 }
                 "/panic" => panic!("as asked"),
                 _ => Ok(Response::page_not_found()),
@@ -381,9 +381,12 @@ async fn a_client_that_does_not_finish_its_handshake_is_cut_off() {
 async fn a_client_that_opens_http2_and_asks_nothing_is_cut_off() {
     let connections = Some(ConnectionLimits { head: SHORT, ..Default::default() });
     let server = Server::start(Wishes { connections, ..Default::default() }).await;
+    let begun = std::time::Instant::now();
     let mut stream = server.tls("h2", None).await;
     let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await; // returns once it is closed
+    let closed = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await;
+    assert!(closed.is_ok(), "the connection stays open");
+    assert!(begun.elapsed() >= SHORT, "closed before the time was over");
     server.stop().await;
 }
 

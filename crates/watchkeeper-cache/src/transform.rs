@@ -10,8 +10,8 @@
 //! - `transform.T3`: if a transform fails or panics, the received state is ignored and the store keeps the previous one.
 //!   A deletion still takes effect, and handlers receive the last known state.
 //!
-//! To drop fields, prefer a [REST source](https://docs.rs/watchkeeper-client) with an
-//! [`ReadOptions`](watchkeeper_wire::ReadOptions), which skips them while the object is received. [`cut`] is for other sources.
+//! To drop fields, prefer a [REST source](https://docs.rs/watchkeeper-client) with
+//! [`ReadOptions`](watchkeeper_wire::ReadOptions), which skip them while the object is received. [`cut`] is for other sources.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

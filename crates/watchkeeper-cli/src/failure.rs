@@ -19,11 +19,11 @@ use crate::stdout::WriteError;
 /// One or more problems that made a command fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    complaints: Vec<Complaint>,
+    problems: Vec<Problem>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Complaint {
+struct Problem {
     text: String,
     /// Whether `error: ` is prefixed if this is the only problem.
     is_bare: bool,
@@ -33,12 +33,12 @@ struct Complaint {
 impl Failure {
     /// Creates a failure that is printed as `error: text`.
     pub(crate) fn error(text: impl Into<String>) -> Self {
-        Self { complaints: vec![Complaint { text: text.into(), is_bare: true, is_not_found: false }] }
+        Self { problems: vec![Problem { text: text.into(), is_bare: true, is_not_found: false }] }
     }
 
     /// Creates a failure that is printed verbatim.
     pub(crate) fn verbatim(text: impl Into<String>) -> Self {
-        Self { complaints: vec![Complaint { text: text.into(), is_bare: false, is_not_found: false }] }
+        Self { problems: vec![Problem { text: text.into(), is_bare: false, is_not_found: false }] }
     }
 
     /// Creates the failure for an address that cannot be bound; names the flag that chooses another.
@@ -57,30 +57,30 @@ impl Failure {
 
     /// Merges several failures and removes duplicates. Returns `Ok` if there are none.
     pub(crate) fn all(failures: impl IntoIterator<Item = Self>) -> Result<(), Self> {
-        let mut complaints: Vec<Complaint> = Vec::new();
-        for complaint in failures.into_iter().flat_map(|failure| failure.complaints) {
-            if !complaints.contains(&complaint) {
-                complaints.push(complaint);
+        let mut problems: Vec<Problem> = Vec::new();
+        for problem in failures.into_iter().flat_map(|failure| failure.problems) {
+            if !problems.contains(&problem) {
+                problems.push(problem);
             }
         }
-        if complaints.is_empty() { Ok(()) } else { Err(Self { complaints }) }
+        if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
 
     /// Returns whether every problem is that the server does not have the object.
     pub(crate) fn is_not_found(&self) -> bool {
-        self.complaints.iter().all(|complaint| complaint.is_not_found)
+        self.problems.iter().all(|problem| problem.is_not_found)
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [Complaint { text, is_bare: true, .. }] = self.complaints.as_slice()
+        if let [Problem { text, is_bare: true, .. }] = self.problems.as_slice()
             && !text.starts_with("error: ")
         {
             f.write_str("error: ")?;
         }
-        for (position, complaint) in self.complaints.iter().enumerate() {
-            write!(f, "{}{}", if position > 0 { "\n" } else { "" }, complaint.text)?;
+        for (position, problem) in self.problems.iter().enumerate() {
+            write!(f, "{}{}", if position > 0 { "\n" } else { "" }, problem.text)?;
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl From<&Status> for Failure {
             reason => format!("Error from server ({reason}): {status}"),
         };
         let is_not_found = status.is_not_found();
-        Self { complaints: vec![Complaint { text, is_bare: false, is_not_found }] }
+        Self { problems: vec![Problem { text, is_bare: false, is_not_found }] }
     }
 }
 

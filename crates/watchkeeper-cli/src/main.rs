@@ -27,16 +27,12 @@ mod watch;
 mod web_server;
 
 use std::io;
+use std::pin::Pin;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::Failure;
-
-/// Returns freed memory to the system within seconds, also while nothing is allocated: see
-/// `docs/decisions/0012-the-allocator-of-the-command.md`.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Examples printed after the help text.
 const EXAMPLES: &str = "\
@@ -142,14 +138,19 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Runs a server command on a multi-threaded runtime.
 fn block_on_all(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error: io::Error| Failure::of(&error))?;
-    runtime.block_on(command)
+    let start = || -> io::Result<_> {
+        watchkeeper_heap::start_trimming()?;
+        tokio::runtime::Builder::new_multi_thread().enable_all().build()
+    };
+    start().map_err(|error| Failure::of(&error))?.block_on(Box::pin(command) as BoxedCommand<'_>)
 }
+
+/// A command without its type, so that the code of a runtime is compiled once and not for each command.
+type BoxedCommand<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
 
 /// Runs a client command on a current-thread runtime.
 fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error: io::Error| Failure::of(&error))?;
-    runtime.block_on(command)
+    runtime.block_on(Box::pin(command) as BoxedCommand<'_>)
 }

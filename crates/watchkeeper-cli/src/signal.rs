@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// Exit status of a process killed by SIGINT, as shells report it.
 const KILLED_BY_INTERRUPT: i32 = 130;
 
-/// Receives SIGINT and SIGTERM.
+/// Handlers of SIGINT and SIGTERM.
 pub(crate) struct Interrupt {
     interrupt: Signal,
     terminate: Signal,

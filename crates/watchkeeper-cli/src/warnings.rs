@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use watchkeeper_client::rest::{Warning, WarningHandler};
 
-/// Prints `Warning: text`, as kubectl does.
+/// A handler that prints `Warning: text`, as kubectl does.
 #[derive(Debug, Default)]
 pub(crate) struct WarningPrinter {
     texts: Mutex<HashSet<String>>,

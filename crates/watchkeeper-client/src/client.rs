@@ -157,7 +157,7 @@ impl Client {
         PodStreams::new(self.rest(&core, Content::json()), namespace, name)
     }
 
-    /// Returns a factory of sources for informers, whose intake can be configured.
+    /// Returns a factory of sources for informers, whose [read options](RestListWatchFactory::read_options) can be set.
     pub fn sources(&self) -> RestListWatchFactory {
         RestListWatchFactory::new(self.clone())
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Keeps the value built from the last valid input `M`, usually certificates, and rebuilds it when the input changes.
+/// A value built from the last valid input `M`, usually certificates, and rebuilt when the input changes.
 pub struct CertReloader<M, T> {
     state: Mutex<State<M, T>>,
 }

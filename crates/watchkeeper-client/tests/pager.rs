@@ -6,6 +6,7 @@ mod support;
 use std::future::{Future, ready};
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use parking_lot::Mutex;
@@ -313,6 +314,20 @@ impl World {
 
 fn names(items: &[DynamicObject]) -> Vec<&str> {
     items.iter().map(DynamicObject::name).collect()
+}
+
+#[tokio::test]
+async fn list_items_has_the_selector_and_limit_of_its_options_on_every_page() {
+    let world = World::start(5).await;
+    let requests =
+        world.server.faults().add(Fault::on(Verb::List).resource("configmaps").delay(Duration::ZERO));
+    let options = ListOptions::default().fields("metadata.name!=m1").unwrap().limit(2);
+    let items: Vec<DynamicObject> = world.maps.list_items(&options).try_collect().await.unwrap();
+    assert_eq!(names(&items), ["m0", "m2", "m3", "m4"]);
+    assert_eq!(requests.hits(), 2);
+    let all: Vec<DynamicObject> = world.maps.list_items(&ListOptions::default()).try_collect().await.unwrap();
+    assert_eq!((all.len(), requests.hits()), (5, 3));
+    world.stop().await;
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -68,7 +69,8 @@ impl ControllerContext {
     pub(crate) fn run<R: Reconcile>(&mut self, controller: Controller, reconciler: R) {
         let stop = self.stop.clone().cancelled_owned();
         let reconcile = |request: Request, this: Arc<R>| async move { this.reconcile(request).await };
-        self.tasks.spawn(controller.run(reconcile, Arc::new(reconciler), stop));
+        let running = controller.run(reconcile, Arc::new(reconciler), stop);
+        self.spawn(|_| running);
     }
 
     /// Runs a task other than a controller. It should end when its token is cancelled.
@@ -76,7 +78,7 @@ impl ControllerContext {
         &mut self,
         task: impl FnOnce(CancellationToken) -> F,
     ) {
-        let task = task(self.stop.clone());
+        let task: BoxFuture<'static, ()> = Box::pin(task(self.stop.clone()));
         self.tasks.spawn(task);
     }
 

@@ -5,8 +5,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 use watchkeeper_cache::Informer;
 use watchkeeper_cache::handler::Resync;
 use watchkeeper_cache::store::{UnknownIndex, by_field};
@@ -19,14 +21,14 @@ use crate::expectations::Expectations;
 use crate::mapping;
 use crate::metrics::Metrics;
 use crate::trigger::Trigger;
-use crate::worker::Work;
+use crate::worker::{ReconcileFn, Work};
 use crate::{Action, Error, FromRequest};
 
 /// Default time for running reconcile calls to finish after `stop`.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// Reconciles the objects of one kind: calls a function with the key of each primary object whenever that
-/// object, or another one related to it, changes. Nothing runs before [`run`](Self::run).
+/// A reconcile loop for the objects of one kind: calls a function for each primary object whenever that object, or
+/// another one related to it, changes. Nothing runs before [`run`](Self::run).
 ///
 /// # Guarantees
 /// - Concurrency: calls run on up to [`concurrency`](Self::concurrency) workers, never two at once for the
@@ -101,7 +103,7 @@ impl Controller {
     }
 
     /// Reconciles the primary objects whose field at `path`, such as `spec.configMapRef.name`, names an
-    /// object of `informer` that changes, in the same namespace.
+    /// object of `informer` that changes, in the same namespace; in any namespace if either is cluster-scoped.
     ///
     /// ```no_run
     /// # fn example(factory: &watchkeeper_cache::InformerFactory) -> Result<(), Box<dyn std::error::Error>> {
@@ -124,7 +126,7 @@ impl Controller {
     }
 
     /// Reconciles the primary objects listed in their informer's `index` under the name of an object of
-    /// `informer` that changes, in the same namespace.
+    /// `informer` that changes, in the same namespace; in any namespace if either is cluster-scoped.
     ///
     /// # Errors
     /// Returns an error if the primary informer has no such index.
@@ -255,16 +257,35 @@ impl Controller {
         F: Fn(T, Arc<C>) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Action, Error>> + Send + 'static,
     {
-        tokio::pin!(stop);
+        let reconcile: ReconcileFn = Box::new(move |request| match T::from_request(request) {
+            Ok(Some(target)) => Box::pin(reconcile(target, context.clone())),
+            Ok(None) => Box::pin(std::future::ready(Ok(Action::await_change()))), // deleted
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        });
+        let stopping = CancellationToken::new();
+        let mut running = self.run_until(reconcile, stopping.clone());
+        tokio::select! {
+            biased;
+            () = stop => stopping.cancel(),
+            () = &mut running => return,
+        }
+        running.await;
+    }
+
+    /// Returns a boxed future that does not depend on the types of the reconcile function, so that this code is compiled
+    /// once and not for each controller.
+    fn run_until(self, reconcile: ReconcileFn, stop: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(self.run_workers(reconcile, stop))
+    }
+
+    async fn run_workers(self, reconcile: ReconcileFn, stop: CancellationToken) {
         let synced = async {
             for trigger in &self.triggers {
                 trigger.informer.wait_until_ready().await;
             }
         };
-        tokio::select! {
-            biased;
-            () = &mut stop => return,
-            () = synced => {}
+        if stop.run_until_cancelled(synced).await.is_none() {
+            return;
         }
 
         let expectations = Expectations::new(self.informers().filter(|_| self.tracks_writes).cloned());
@@ -286,18 +307,17 @@ impl Controller {
             queue: queue.clone(),
             primary: self.primary.clone(),
             reconcile,
-            context,
             timeout: self.timeout,
             expectations,
             metrics: self.metrics,
         });
         let mut workers = JoinSet::new();
         for _ in 0..self.workers {
-            workers.spawn(work.clone().run::<T, R>());
+            workers.spawn(work.clone().run());
         }
 
         tokio::select! {
-            () = &mut stop => {}
+            () = stop.cancelled() => {}
             _ = self.primary.exited() => {}
         }
         triggers.shutdown().await;

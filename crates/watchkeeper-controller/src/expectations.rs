@@ -41,11 +41,19 @@ impl Expectations {
 
     /// Waits until all stores have observed what was written for a key. If the future is dropped, nothing is forgotten.
     pub(crate) async fn fulfilled(&self, key: &ObjectKey) {
-        let expected = self.by_key.lock().get(key).cloned().unwrap_or_default();
-        for (store, version) in &expected {
-            store.wait_for(version).await;
+        loop {
+            let expected = self.by_key.lock().get(key).cloned().unwrap_or_default();
+            for (store, version) in &expected {
+                store.wait_for(version).await;
+            }
+            let mut by_key = self.by_key.lock();
+            let Some(left) = by_key.get_mut(key) else { return };
+            left.drain(..expected.len().min(left.len())); // later ones were added meanwhile, by tasks that a call has spawned
+            if left.is_empty() {
+                by_key.remove(key);
+                return;
+            }
         }
-        self.by_key.lock().remove(key);
     }
 }
 
@@ -74,5 +82,35 @@ fn covers(informer: &Informer, object: &WrittenObject) -> bool {
 impl std::fmt::Debug for Expectations {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Expectations").field("keys", &self.by_key.lock().len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+    use futures_util::FutureExt as _;
+    use watchkeeper_cache::Sink as _;
+    use watchkeeper_core::Bookmark;
+
+    use super::*;
+
+    #[test]
+    fn a_write_added_while_waiting_is_waited_for_too() {
+        let (store, mut writer) = Store::new();
+        let mut reach = |version: u64| {
+            writer.bookmark(&Bookmark { version: version.into(), initial_events_end: false });
+        };
+        let (expectations, key) = (Expectations::new(std::iter::empty()), ObjectKey::cluster("a"));
+        expectations.add(&key, &store, 5.into());
+        let mut fulfilled = Box::pin(expectations.fulfilled(&key));
+        assert!(fulfilled.as_mut().now_or_never().is_none());
+
+        expectations.add(&key, &store, 7.into());
+        reach(5);
+        assert!(fulfilled.as_mut().now_or_never().is_none(), "version 7 has not been observed");
+        reach(7);
+        assert!(fulfilled.as_mut().now_or_never().is_some());
+        assert!(expectations.fulfilled(&key).now_or_never().is_some(), "nothing is left to wait for");
     }
 }

@@ -22,7 +22,7 @@ use crate::{Action, Error};
 /// Maximum attempts to update a list of finalizers that others keep changing.
 const TRIES: u32 = 10;
 
-/// Runs an apply or a cleanup step for an object, and keeps its finalizer up to date.
+/// A finalizer, which runs an apply or a cleanup step for an object and keeps the object's list of finalizers up to date.
 ///
 /// ```no_run
 /// use std::sync::Arc;

@@ -30,7 +30,7 @@ pub fn annotations_changed(old: &Object, new: &Object) -> bool {
     sorted(old.metadata.annotations()) != sorted(new.metadata.annotations())
 }
 
-/// Passes updates that pass both predicates.
+/// Returns a predicate for updates that pass both of these.
 pub fn and(
     one: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
     other: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
@@ -38,7 +38,7 @@ pub fn and(
     move |old, new| one(old, new) && other(old, new)
 }
 
-/// Passes updates that pass at least one of the predicates.
+/// Returns a predicate for updates that pass at least one of these.
 pub fn or(
     one: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
     other: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
@@ -46,7 +46,7 @@ pub fn or(
     move |old, new| one(old, new) || other(old, new)
 }
 
-/// Passes updates that `other` rejects.
+/// Returns a predicate for updates that `other` rejects.
 pub fn not(
     other: impl Fn(&Object, &Object) -> bool + Send + Sync + 'static,
 ) -> impl Fn(&Object, &Object) -> bool + Send + Sync + 'static {

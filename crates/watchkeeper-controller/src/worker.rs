@@ -1,11 +1,11 @@
 //! Workers: take keys off the queue and call the reconcile function.
 
-use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout};
 use watchkeeper_cache::Informer;
 use watchkeeper_core::ObjectKey;
@@ -14,15 +14,17 @@ use watchkeeper_workqueue::{Item, WorkQueue};
 use crate::expectations::Expectations;
 use crate::metrics::Metrics;
 use crate::outcome::Chain;
-use crate::{Action, Error, FromRequest, Request};
+use crate::{Action, Error, Request};
+
+/// The reconcile function of a controller, without its types.
+pub(crate) type ReconcileFn = Box<dyn Fn(Request) -> BoxFuture<'static, Result<Action, Error>> + Send + Sync>;
 
 /// State shared by all workers of a controller.
-pub(crate) struct Work<C, F> {
+pub(crate) struct Work {
     pub(crate) name: String,
     pub(crate) queue: WorkQueue<ObjectKey>,
     pub(crate) primary: Informer,
-    pub(crate) reconcile: F,
-    pub(crate) context: Arc<C>,
+    pub(crate) reconcile: ReconcileFn,
     pub(crate) timeout: Option<Duration>,
     pub(crate) expectations: Expectations,
     pub(crate) metrics: Option<Metrics>,
@@ -41,20 +43,15 @@ enum Outcome {
 /// Time limit for the cache to observe earlier writes.
 const CACHE_TIMEOUT: Duration = Duration::from_secs(30);
 
-impl<C, F> Work<C, F> {
+impl Work {
     /// Reconciles one key after another until the queue is shut down.
-    pub(crate) async fn run<T, R>(self: Arc<Self>)
-    where
-        T: FromRequest,
-        F: Fn(T, Arc<C>) -> R,
-        R: Future<Output = Result<Action, Error>>,
-    {
+    pub(crate) async fn run(self: Arc<Self>) {
         while let Some(item) = self.queue.get().await {
             let started = Instant::now();
             if let Some(metrics) = &self.metrics {
                 metrics.start();
             }
-            let outcome = self.call::<T, R>(&item).await;
+            let outcome = self.call(&item).await;
             let result = self.settle(item, outcome);
             if let Some(metrics) = &self.metrics {
                 metrics.finish(started.elapsed(), result);
@@ -62,12 +59,7 @@ impl<C, F> Work<C, F> {
         }
     }
 
-    async fn call<T, R>(&self, item: &Item<ObjectKey>) -> Outcome
-    where
-        T: FromRequest,
-        F: Fn(T, Arc<C>) -> R,
-        R: Future<Output = Result<Action, Error>>,
-    {
+    async fn call(&self, item: &Item<ObjectKey>) -> Outcome {
         let key: &ObjectKey = item.key();
         if timeout(CACHE_TIMEOUT, self.expectations.fulfilled(key)).await.is_err() {
             return Outcome::Stale(CACHE_TIMEOUT);
@@ -78,12 +70,7 @@ impl<C, F> Work<C, F> {
             primary: self.primary.clone(),
             expectations: self.expectations.clone(),
         };
-        let called = async {
-            match T::from_request(request)? {
-                Some(target) => (self.reconcile)(target, self.context.clone()).await,
-                None => Ok(Action::await_change()), // deleted
-            }
-        };
+        let called = async { (self.reconcile)(request).await };
         let called = AssertUnwindSafe(self.expectations.track(key, called)).catch_unwind();
         let outcome = match self.timeout {
             None => called.await,

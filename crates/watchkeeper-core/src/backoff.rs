@@ -52,7 +52,10 @@ impl Backoff {
     /// Returns the delay after `attempt` earlier ones. `random` is as for [`Delays::next`].
     pub fn delay(self, attempt: u32, random: f64) -> Duration {
         let mut delays = self.delays();
-        for _ in 0..attempt.min(self.steps) {
+        for _ in 0..attempt {
+            if delays.steps == 0 {
+                break;
+            }
             delays.next(0.0);
         }
         delays.next(random)

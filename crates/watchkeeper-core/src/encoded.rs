@@ -15,10 +15,18 @@ pub enum Encoding {
 
 impl Encoding {
     /// Returns the media type.
-    pub fn media_type(self) -> &'static str {
+    pub const fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
             Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// Returns the `Content-Type` of a watch: JSON events are lines, protobuf events are frames with a length.
+    pub const fn watch_content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
         }
     }
 

@@ -85,7 +85,7 @@ impl Health {
     }
 
     /// Includes the reasons of failures in the endpoints of all checks. By default, as on kube-apiserver, only the
-    /// endpoint of a single check has the reason. Everybody with access to the endpoint can then read the reasons.
+    /// endpoint of a single check has the reason. All clients with access to the endpoint can then read the reasons.
     #[must_use]
     pub fn with_reasons(mut self) -> Self {
         self.with_reasons = true;

@@ -135,7 +135,7 @@ impl ObjectMeta {
     }
 }
 
-/// Compares the parts, regardless of the order in which they were read.
+/// Compares each part, labels and owners in their order. The order in which the parts were set does not matter.
 impl PartialEq for ObjectMeta {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
@@ -168,7 +168,7 @@ impl fmt::Debug for ObjectMeta {
     }
 }
 
-/// Builds a [`ObjectMeta`] from its parts, in any order.
+/// A builder of an [`ObjectMeta`]. Parts can be set in any order.
 ///
 /// A builder can be reused after [`finish`](Self::finish), and then allocates only what the result
 /// needs.
@@ -179,11 +179,11 @@ impl fmt::Debug for ObjectMeta {
 /// ```
 /// use watchkeeper_core::ObjectMetaBuilder;
 ///
-/// let mut head = ObjectMetaBuilder::default();
-/// head.namespace("default").name("web-0").version("17").label("app", "web");
-/// let head = head.finish();
-/// assert_eq!(head.key().to_string(), "default/web-0");
-/// assert_eq!(head.label("app"), Some("web"));
+/// let mut builder = ObjectMetaBuilder::default();
+/// builder.namespace("default").name("web-0").version("17").label("app", "web");
+/// let metadata = builder.finish();
+/// assert_eq!(metadata.key().to_string(), "default/web-0");
+/// assert_eq!(metadata.label("app"), Some("web"));
 /// ```
 #[derive(Debug, Default)]
 pub struct ObjectMetaBuilder {
@@ -279,7 +279,7 @@ impl ObjectMetaBuilder {
             0 => self.labels.as_slice().into(),
             _ => [self.labels.as_slice(), self.annotations.as_slice()].concat().into(),
         };
-        let head = ObjectMeta {
+        let metadata = ObjectMeta {
             key: ObjectKey::namespaced(part(self.namespace), part(self.name)),
             version: part(self.version).into(),
             generation: self.generation,
@@ -292,7 +292,7 @@ impl ObjectMetaBuilder {
             text: self.text.as_str().into(),
         };
         self.clear();
-        head
+        metadata
     }
 
     /// Clears the builder, keeping its allocations.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-/// Displays a string in double quotes with the escapes of Go's `%q`, which differ from Rust's.
+/// A string that displays in double quotes with the escapes of Go's `%q`, which differ from Rust's.
 ///
 /// ```
 /// assert_eq!(watchkeeper_core::Quoted("a\u{1}\"b").to_string(), r#""a\x01\"b""#);
@@ -31,7 +31,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// Reports whether Go's `unicode.IsPrint` holds for `c`. The only printable space is U+0020.
+/// Returns whether Go's `unicode.IsPrint` holds for `c`. The only printable space is U+0020.
 pub fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return !c.is_ascii_control();

@@ -66,10 +66,10 @@ impl Bookmark {
 
 /// Reads a bookmark from the metadata of the BOOKMARK event's object, including annotations.
 impl From<&ObjectMeta> for Bookmark {
-    fn from(head: &ObjectMeta) -> Self {
+    fn from(metadata: &ObjectMeta) -> Self {
         Self {
-            version: head.resource_version().clone(),
-            initial_events_end: head.annotation(Self::INITIAL_EVENTS_END) == Some("true"),
+            version: metadata.resource_version().clone(),
+            initial_events_end: metadata.annotation(Self::INITIAL_EVENTS_END) == Some("true"),
         }
     }
 }

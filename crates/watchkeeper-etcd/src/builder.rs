@@ -18,7 +18,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Default limit of a message from etcd, in bytes.
 pub const MAX_MESSAGE: usize = 64 << 20;
 
-/// Builds an [`Etcd`] client; created by [`Etcd::builder`].
+/// A builder of an [`Etcd`] client; created by [`Etcd::builder`].
 #[derive(Clone)]
 pub struct Builder {
     endpoints: Vec<String>,

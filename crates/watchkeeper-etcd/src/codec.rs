@@ -6,7 +6,7 @@
 //! Invariants:
 //! - `codec.C1`: decoding never panics, and its memory is proportional to the input.
 //! - `codec.C2`: decoded bytes share the buffer of the message.
-//! - `codec.C3`: unknown fields are skipped, and known ones with another wire type too.
+//! - `codec.C3`: unknown fields are skipped, and known ones with another wire type have their default value.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
@@ -135,7 +135,7 @@ fn varint(message: &mut Bytes) -> Result<u64, DecodeError> {
     Err(DecodeError::Truncated) // a tenth byte is 0 or 1, and has returned above
 }
 
-/// Encodes a message. Default values are omitted, as in proto3.
+/// A message being encoded. Default values are omitted, as in proto3.
 #[derive(Debug, Default)]
 pub(crate) struct Writer(BytesMut);
 

@@ -73,7 +73,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns whether the same request may succeed later, or at another endpoint.
+    /// Returns whether etcd was unreachable or unavailable, so that another endpoint may serve the request.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Unavailable { .. })
     }

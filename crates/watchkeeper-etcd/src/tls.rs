@@ -65,7 +65,14 @@ impl Tls {
             .map_err(|error| invalid("unsupported", &error))?;
         let mut roots = RootCertStore::empty();
         match &self.authorities {
-            None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+            None => {
+                let loaded = rustls_native_certs::load_native_certs();
+                if loaded.certs.is_empty() {
+                    // The handshake will fail with an unknown issuer.
+                    tracing::warn!(errors = ?loaded.errors, "no system certificates found");
+                }
+                roots.add_parsable_certificates(loaded.certs);
+            }
             Some(pem) => {
                 for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
                     let certificate = certificate.map_err(|error| invalid("authorities", &error))?;

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use watchkeeper_etcd::{DEAD_AFTER, Error, Etcd, Put, Range, Watch};
 
-/// How the server responds.
+/// A response of the server.
 #[derive(Clone)]
 enum Fault {
     /// A body and trailers.

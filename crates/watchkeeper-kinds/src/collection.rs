@@ -6,7 +6,7 @@ use k8s_openapi::ClusterResourceScope;
 use kube_core::Resource;
 use watchkeeper_core::Collection;
 
-/// Adds [`of`](Self::of) to [`Collection`].
+/// An extension of [`Collection`]: collections by type.
 pub trait CollectionExt {
     /// Returns the collection of all objects of a type.
     ///

@@ -45,9 +45,3 @@ pub use kube_core;
 pub use selector::AsSelector;
 pub use subresources::Scaled;
 pub use watchkeeper_client::Client;
-
-/// Compiles the examples of the guides.
-#[cfg(all(doctest, feature = "kube"))]
-#[doc = include_str!("../../../docs/from-kube-rs.md")]
-#[doc = include_str!("../../../docs/from-client-go.md")]
-struct Guides;

@@ -29,7 +29,7 @@ impl Ambiguous {
     }
 }
 
-/// What the next bytes are.
+/// Meaning of the next bytes.
 #[derive(Debug)]
 enum Next {
     /// The head of a request, of which these bytes have arrived.

@@ -22,7 +22,7 @@ const GATHERED_BYTES: usize = 32 << 10;
 pub(super) struct Gathered<S> {
     inner: S,
     waiting: Vec<u8>,
-    /// How much of `waiting` has been written.
+    /// Number of bytes of `waiting` that have been written.
     written: usize,
     /// Whether bytes were added since the last flush (`gather.G1`).
     fresh: bool,

@@ -6,6 +6,7 @@
 //! The embedded API server and the web service both run behind a [`Listener`].
 
 mod budget;
+mod connection;
 mod framing;
 mod gather;
 mod listener;

@@ -29,7 +29,7 @@ tokio::task_local! {
     pub(crate) static CURRENT: Arc<Progress>;
 }
 
-/// How far a client has read a response.
+/// Progress of a client in reading a response.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     request: Mutex<Option<(Method, Uri)>>,
@@ -94,7 +94,7 @@ impl Progress {
     }
 }
 
-/// How long a client may read nothing.
+/// Maximum times for which a client may read nothing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StallTimeouts {
     /// Normally.

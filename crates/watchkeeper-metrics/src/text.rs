@@ -58,12 +58,12 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Whether this can be the name of a metric.
+/// Returns whether a metric can have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     is_word(name, |byte| byte == b':')
 }
 
-/// Whether this can be the name of a label. Names with two underscores in front are Prometheus' own.
+/// Returns whether a label can have this name. Names that begin with two underscores are reserved by Prometheus.
 pub(crate) fn is_label(name: &str) -> bool {
     is_word(name, |_| false) && !name.starts_with("__")
 }

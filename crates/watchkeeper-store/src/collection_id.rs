@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 /// The storage name of a resource: `pods`, `apps/deployments`. All versions of a resource share one.
 ///
-/// Cloning is cheap. A store keeps a little for every collection it was ever asked about, so that
-/// names come from the registry of resources and never straight from a request.
+/// Cloning is cheap. A store allocates memory for every name that it is asked about, so names must come from the registry
+/// of resources and never directly from a request.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CollectionId(Arc<str>);
 

@@ -8,8 +8,8 @@
 //! Invariants:
 //! - `store.T1`: all collections share one revision counter. A revision is allocated inside the commit, so that none
 //!   is visible without its change and none is skipped.
-//! - `store.T2`: `metadata.resourceVersion` in the body, the head's version and [`Stored::modified`] are the same
-//!   number.
+//! - `store.T2`: `metadata.resourceVersion` in the body, that of the parsed metadata and [`Stored::modified`] are the
+//!   same number.
 //! - `store.T3`: a read at a revision returns the state after all changes up to it and before any later one, or an
 //!   error.
 //! - `store.T4`: a watch yields every change in its scope after its start exactly once, in revision order, or ends
@@ -65,7 +65,7 @@ pub trait Store: Send + Sync {
     /// Returns the objects of a collection, or one page of them, at a single revision.
     fn range(&self, query: RangeQuery) -> StoreFuture<'_, Result<Range, ReadError>>;
 
-    /// Writes an object under the key in its head if the precondition holds, and returns it with its new revision.
+    /// Writes an object under the key in its metadata if the precondition holds, and returns it with its new revision.
     ///
     /// A write that changes nothing still gets a new revision: compare first, with [`Unversioned::is_same_as`].
     fn put<'a>(

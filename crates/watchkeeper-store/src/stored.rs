@@ -6,7 +6,7 @@ use super::Revision;
 
 /// One version of an object. Immutable.
 ///
-/// `store.T2`: the body, the head and [`modified`](Self::modified) carry the same revision.
+/// `store.T2`: the body, the metadata and [`modified`](Self::modified) carry the same revision.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stored {
     object: Object,
@@ -18,23 +18,23 @@ pub struct Stored {
 
 impl Stored {
     /// Inserts the digits of a revision into the body between `before` and `rest`, and its number into a copy of the
-    /// head.
+    /// metadata.
     pub(super) fn assemble(
-        head: &ObjectMeta,
+        metadata: &ObjectMeta,
         (before, rest): (&[u8], &[u8]),
         created: Revision,
         modified: Revision,
     ) -> Self {
         let digits = modified.to_string();
-        let mut body = Vec::with_capacity(before.len() + digits.len() + rest.len()); // E2 of `Encoded`
+        let mut body = Vec::with_capacity(before.len() + digits.len() + rest.len()); // `encoded.E2`
         body.extend_from_slice(before);
         body.extend_from_slice(digits.as_bytes());
         body.extend_from_slice(rest);
-        let object = Object { metadata: head_under(head, &digits), encoded: Encoded::json(body) };
+        let object = Object { metadata: metadata_at(metadata, &digits), encoded: Encoded::json(body) };
         Self { object, created, modified, version_at: before.len() }
     }
 
-    /// Returns the head and the body. The body is JSON without `apiVersion` and `kind`.
+    /// Returns the metadata and the body. The body is JSON without `apiVersion` and `kind`.
     pub fn object(&self) -> &Object {
         &self.object
     }
@@ -72,19 +72,21 @@ impl Stored {
     }
 }
 
-/// Returns a copy of the head with another version.
-fn head_under(head: &ObjectMeta, version: &str) -> ObjectMeta {
+/// Returns a copy of the metadata with another version.
+fn metadata_at(metadata: &ObjectMeta, version: &str) -> ObjectMeta {
     let mut copy = ObjectMetaBuilder::default();
-    let key = head.key();
-    copy.namespace(key.namespace().unwrap_or_default()).name(key.name()).version(version).uid(head.uid());
-    copy.generation(head.generation()).created(head.creation_timestamp()).deleted(head.deletion_timestamp());
-    for (name, value) in head.labels() {
+    let key = metadata.key();
+    copy.namespace(key.namespace().unwrap_or_default()).name(key.name()).version(version).uid(metadata.uid());
+    copy.generation(metadata.generation())
+        .created(metadata.creation_timestamp())
+        .deleted(metadata.deletion_timestamp());
+    for (name, value) in metadata.labels() {
         copy.label(name, value);
     }
-    for (name, value) in head.annotations() {
+    for (name, value) in metadata.annotations() {
         copy.annotation(name, value);
     }
-    for owner in head.owner_references() {
+    for owner in metadata.owner_references() {
         copy.owner(&owner);
     }
     copy.finish()
@@ -96,7 +98,7 @@ mod tests {
     use crate::Unversioned;
 
     #[test]
-    fn body_head_and_revision_agree_and_nothing_else_changes_with_the_revision() {
+    fn body_metadata_and_revision_agree_and_nothing_else_changes_with_the_revision() {
         let body = r#"{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"7","generation":2,
             "creationTimestamp":"2026-11-15T10:00:00Z","labels":{"app":"web"},"annotations":{"note":"x"},
             "ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"p","uid":"v","controller":true}]},"spec":{}}"#;

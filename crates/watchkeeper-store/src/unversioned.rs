@@ -6,13 +6,13 @@ use watchkeeper_wire::{Annotations, Malformed, json};
 use super::version_slot::version_value;
 use super::{Revision, Stored};
 
-/// An object to be written. The commit inserts the revision into the body and the head.
+/// An object to be written. The commit inserts the revision into the body and the metadata.
 ///
 /// `unversioned.U1`: the digits of the revision go between two quotes.
 #[derive(Debug, Clone)]
 pub struct Unversioned {
     /// Its version is ignored.
-    head: ObjectMeta,
+    metadata: ObjectMeta,
     body: Vec<u8>,
     /// `unversioned.U1`: `body[at - 1]` and `body[at]` are quotes.
     at: usize,
@@ -35,39 +35,34 @@ pub enum UnversionedError {
 
 impl Unversioned {
     /// Creates an object from JSON without `apiVersion` and `kind`, whose `metadata.resourceVersion` is an empty
-    /// string with its closing quote at `at`. The version of the head is ignored.
+    /// string with its closing quote at `at`. The version in `metadata` is ignored.
     ///
     /// # Errors
     /// Returns [`UnversionedError::NotEmptyString`] if `at` is not between two quotes.
-    pub fn new(head: ObjectMeta, body: Vec<u8>, at: usize) -> Result<Self, UnversionedError> {
+    pub fn new(metadata: ObjectMeta, body: Vec<u8>, at: usize) -> Result<Self, UnversionedError> {
         match at.checked_sub(1).and_then(|open| body.get(open..=at)) {
-            Some(br#""""#) => Ok(Self { head, body, at }), // unversioned.U1
+            Some(br#""""#) => Ok(Self { metadata, body, at }), // unversioned.U1
             _ => Err(UnversionedError::NotEmptyString { at }),
         }
     }
 
     /// Creates an object from JSON without `apiVersion` and `kind`. Replaces `metadata.resourceVersion`, or inserts
-    /// it as the first member of the metadata. The head, annotations included, is read from the body.
+    /// it as the first member of the metadata. The metadata, annotations included, is read from the body.
     ///
     /// # Errors
     /// Returns [`UnversionedError::Malformed`] if the body is not a JSON object or its metadata cannot be read.
     pub fn from_json(body: &[u8]) -> Result<Self, UnversionedError> {
-        let head = json::read_object_meta(body, Annotations::Keep, &mut ObjectMetaBuilder::default())?;
+        let metadata = json::read_object_meta(body, Annotations::Keep, &mut ObjectMetaBuilder::default())?;
         let place = version_value(body).ok_or(UnversionedError::NotEmptyString { at: body.len() })?;
         let (before, after) = (&body[..place.value.start], &body[place.value.end..]);
         let parts = [before, place.prefix.as_bytes(), br#""""#, place.suffix.as_bytes(), after];
         let at = before.len() + place.prefix.len() + 1;
-        Self::new(head, parts.concat(), at)
+        Self::new(metadata, parts.concat(), at)
     }
 
     /// Returns the key of the object.
     pub fn key(&self) -> &ObjectKey {
-        self.head.key()
-    }
-
-    /// Returns the head. Its version is meaningless.
-    pub fn head(&self) -> &ObjectMeta {
-        &self.head
+        self.metadata.key()
     }
 
     /// Returns the body before and after the position of the revision.
@@ -82,7 +77,7 @@ impl Unversioned {
 
     /// Returns the object as stored at the given revisions.
     pub fn commit(&self, created: Revision, modified: Revision) -> Stored {
-        Stored::assemble(&self.head, self.around_version(), created, modified)
+        Stored::assemble(&self.metadata, self.around_version(), created, modified)
     }
 }
 
@@ -136,9 +131,9 @@ mod tests {
     #[test]
     fn a_place_that_is_not_between_two_quotes_is_refused() {
         let body = br#"{"metadata":{"resourceVersion":""}}"#;
-        let head = ObjectMetaBuilder::default().finish();
+        let metadata = ObjectMetaBuilder::default().finish();
         for at in (0..body.len() + 2).chain([usize::MAX]) {
-            let value = Unversioned::new(head.clone(), body.to_vec(), at);
+            let value = Unversioned::new(metadata.clone(), body.to_vec(), at);
             assert_eq!(value.is_ok(), at == 32, "{at}");
         }
     }

@@ -15,7 +15,9 @@ impl TestCluster {
     /// `kind` are required; unknown fields are rejected. If the future is dropped, the object may still be created.
     ///
     /// # Errors
-    /// The status that the API server would return. Injected faults do not apply: they affect HTTP requests only.
+    /// The status that the API server would return, and 400 for a custom resource: only built-in kinds are known here.
+    /// Injected faults, the server's authorizer and admission plugins that were added to it do not apply: they affect
+    /// HTTP requests only.
     pub async fn create(&self, object: Value) -> Result<Value, Status> {
         Objects::of(self.server()).create(object, self.namespace()).await
     }
@@ -24,7 +26,7 @@ impl TestCluster {
     /// not exist.
     ///
     /// # Errors
-    /// Status 400 for an unknown kind.
+    /// Status 400 for a kind that is not built in.
     pub async fn object(&self, api_version: &str, kind: &str, name: &str) -> Result<Option<Value>, Status> {
         Objects::of(self.server()).get(api_version, kind, self.namespace(), name).await
     }
@@ -48,7 +50,7 @@ impl<'a> Objects<'a> {
         let validation = FieldValidation::Strict;
         let body = object.to_string();
         let decoded =
-            decode_object(body.as_bytes(), MediaType::Json, &resource.group_version_kind(), validation)?;
+            decode_object(body.as_bytes(), MediaType::JSON, &resource.group_version_kind(), validation)?;
         let user = User::new("kubernetes-admin", [MASTERS]);
         let namespace = namespace.as_deref();
         let call = Call { resource, subresource: None, namespace, name: None, user: &user };

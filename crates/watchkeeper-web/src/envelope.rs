@@ -116,7 +116,7 @@ impl From<CatalogError> for Failure {
         let (status, retry_after) = match &error {
             CatalogError::Unknown { .. } | CatalogError::Unlistable { .. } => (StatusCode::NOT_FOUND, None),
             CatalogError::Withheld { .. } => (StatusCode::FORBIDDEN, None),
-            CatalogError::NotSynced { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(1)),
+            CatalogError::NotReady { .. } => (StatusCode::SERVICE_UNAVAILABLE, Some(1)),
             CatalogError::Full => (StatusCode::SERVICE_UNAVAILABLE, Some(60)),
             CatalogError::Discovery(_) => (StatusCode::BAD_GATEWAY, Some(5)),
         };

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use watchkeeper_core::{GroupVersionKind, Object};
 use watchkeeper_metrics::{Counter, Family, RegisterError, Registry};
 
-/// Reports objects that cannot be decoded. Clones share the counter.
+/// A log and a counter of objects that cannot be decoded. Clones share the counter.
 #[derive(Debug, Clone)]
 pub(crate) struct Undecodable {
     objects: Family<Counter, 1>,

@@ -125,10 +125,10 @@ pub fn read_object_meta(
     encoding: Encoding,
     object: &[u8],
     annotations: Annotations,
-    head: &mut ObjectMetaBuilder,
+    builder: &mut ObjectMetaBuilder,
 ) -> Result<ObjectMeta, Malformed> {
     match encoding {
-        Encoding::Json => json::read_object_meta(object, annotations, head),
-        Encoding::Protobuf => protobuf::read_object_meta(object, annotations, head),
+        Encoding::Json => json::read_object_meta(object, annotations, builder),
+        Encoding::Protobuf => protobuf::read_object_meta(object, annotations, builder),
     }
 }

@@ -144,7 +144,7 @@ fn errors_have_a_position_and_a_problem() {
     assert_eq!(problem(b"\x1f\x8b\x08\xff"), (3, Problem::Expected("a gzip member")));
     let garbage = [good.as_slice(), b"garbage"].concat();
     assert_eq!(problem(&garbage), (length as u64, Problem::Expected("a gzip member")));
-    assert_eq!(whole(&garbage).0, b"text", "what came before it is out");
+    assert_eq!(whole(&garbage).0, b"text", "the data before it is delivered");
     for wrong in length - 8..length {
         let mut body = good.clone();
         body[wrong] ^= 1;

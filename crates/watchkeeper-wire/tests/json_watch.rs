@@ -96,7 +96,7 @@ fn an_event_is_returned_with_its_last_byte() {
     frames.push(Bytes::from_static(br#"{"type":"ADDED","object":{}"#));
     assert_eq!(frames.next(), Ok(None));
     frames.push(Bytes::from_static(b"}"));
-    assert!(frames.next().unwrap().is_some(), "no newline is waited for");
+    assert!(frames.next().unwrap().is_some(), "the event does not wait for a newline");
 }
 
 #[test]

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::DefaultHashBuilder;
+use tokio::sync::Notify;
 use watchkeeper_metrics::{RegisterError, Registry};
 
 use crate::limit::{self, RateLimiter};
 use crate::lock::Mutex;
 use crate::metrics::Metrics;
-use crate::queue::{Group, Shared};
+use crate::queue::{Group, LONGEST_DELAY, Shared};
 use crate::ready::Ready;
 use crate::state::State;
 use crate::{Key, WorkQueue};
@@ -81,9 +82,11 @@ impl<T: Key> Builder<T> {
     /// Creates the queue.
     pub fn build(self) -> WorkQueue<T> {
         let (metrics, registry) = self.metrics.unzip();
-        let ready = Ready::new(self.group.is_some(), self.aging);
+        let ready = Ready::new(self.group.is_some(), self.aging.min(LONGEST_DELAY));
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(ready, metrics)),
+            getters: Notify::new(),
+            drains: Notify::new(),
             hasher: DefaultHashBuilder::default(),
             group: self.group,
             limiter: self.limiter.unwrap_or_else(|| Box::new(limit::default_controller_rate_limiter())),

@@ -5,19 +5,21 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::waiters::Ticket;
+use tokio::sync::futures::Notified;
+
 use crate::{Key, WorkQueue};
 
 /// Completes when all keys are done; see [`WorkQueue::shut_down_with_drain`].
 #[must_use = "the queue is shut down already, but nothing waits for the workers until this is awaited"]
 pub struct Drain<'a, T: Key> {
     queue: &'a WorkQueue<T>,
-    ticket: Option<Ticket>,
+    /// Receives every notification after its creation, so none between a look at the state and the first poll is lost.
+    notified: Pin<Box<Notified<'a>>>,
 }
 
 impl<'a, T: Key> Drain<'a, T> {
     pub(crate) fn new(queue: &'a WorkQueue<T>) -> Self {
-        Self { queue, ticket: None }
+        Self { queue, notified: Box::pin(queue.shared.drains.notified()) }
     }
 }
 
@@ -25,25 +27,15 @@ impl<T: Key> Future for Drain<'_, T> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        if this.queue.shared.state.lock().drained(&mut this.ticket, context.waker()) {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
+        if self.queue.shared.state.lock().is_drained() {
+            return Poll::Ready(());
         }
-    }
-}
-
-impl<T: Key> Drop for Drain<'_, T> {
-    fn drop(&mut self) {
-        if self.ticket.is_some() {
-            self.queue.shared.state.lock().stop_draining(&mut self.ticket);
-        }
+        self.notified.as_mut().poll(context)
     }
 }
 
 impl<T: Key> fmt::Debug for Drain<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Drain").field("is_waiting", &self.ticket.is_some()).finish_non_exhaustive()
+        f.debug_struct("Drain").finish_non_exhaustive()
     }
 }

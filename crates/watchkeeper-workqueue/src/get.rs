@@ -5,36 +5,48 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use tokio::sync::futures::Notified;
 use tokio::task::coop;
 
-use crate::deferred::Deferred;
-use crate::state::Taken;
-use crate::time::{Instant, Sleep, sleep_until};
-use crate::waiters::Ticket;
+use crate::state::{Taken, Waiting};
+use crate::time::{Sleep, sleep_until};
 use crate::{Item, Key, WorkQueue};
 
 /// Completes with the next key; see [`WorkQueue::get`].
 #[must_use = "a key is taken only when this is awaited"]
 pub struct Get<'a, T: Key> {
     queue: &'a WorkQueue<T>,
-    ticket: Option<Ticket>,
+    waiting: Waiting,
+    /// Set while this waits.
+    notified: Option<Pin<Box<Notified<'a>>>>,
     /// Set while this is the timekeeper.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<'a, T: Key> Get<'a, T> {
     pub(crate) fn new(queue: &'a WorkQueue<T>) -> Self {
-        Self { queue, ticket: None, timer: None }
+        Self { queue, waiting: Waiting::No, notified: None, timer: None }
     }
 
-    fn take(&mut self, context: &Context<'_>) -> Taken<T> {
-        let mut deferred = Deferred::default();
-        let mut state = self.queue.shared.lock();
-        state.take(&mut self.ticket, context.waker(), &mut deferred)
+    fn take(&mut self, context: &mut Context<'_>) -> Taken<T> {
+        if let Some(mut notified) = self.notified.take() {
+            // Accepts a notification, which would otherwise be passed on to another getter.
+            let _ = notified.as_mut().poll(context);
+        }
+        self.queue.shared.update(|state, after| state.take(&mut self.waiting, after))
     }
 
-    /// Sets the timer, and returns whether it has fired already.
-    fn is_due(&mut self, at: Instant, context: &mut Context<'_>) -> bool {
+    /// Begins to wait, and returns whether this is woken already.
+    fn is_woken(&mut self, context: &mut Context<'_>) -> bool {
+        let mut notified = Box::pin(self.queue.shared.getters.notified());
+        if notified.as_mut().poll(context).is_ready() {
+            return true;
+        }
+        self.notified = Some(notified);
+        let Waiting::Until(at) = self.waiting else {
+            self.timer = None;
+            return false;
+        };
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
         if timer.deadline() != at {
             timer.as_mut().reset(at);
@@ -54,12 +66,8 @@ impl<T: Key> Future for Get<'_, T> {
             match this.take(context) {
                 Taken::Key(key, slot) => break Some(Item::new(this.queue.clone(), key, slot)),
                 Taken::ShutDown => break None,
-                Taken::Wait(Some(at)) if this.is_due(at, context) => {}
-                Taken::Wait(Some(_)) => return Poll::Pending,
-                Taken::Wait(None) => {
-                    this.timer = None;
-                    return Poll::Pending;
-                }
+                Taken::Nothing if this.is_woken(context) => {}
+                Taken::Nothing => return Poll::Pending,
             }
         };
         budget.made_progress();
@@ -69,15 +77,15 @@ impl<T: Key> Future for Get<'_, T> {
 
 impl<T: Key> Drop for Get<'_, T> {
     fn drop(&mut self) {
-        if self.ticket.is_some() {
-            let mut deferred = Deferred::default();
-            self.queue.shared.state.lock().leave(&mut self.ticket, &mut deferred);
+        if self.waiting != Waiting::No {
+            self.notified = None;
+            self.queue.shared.update(|state, after| state.leave(&mut self.waiting, after));
         }
     }
 }
 
 impl<T: Key> fmt::Debug for Get<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Get").field("is_waiting", &self.ticket.is_some()).finish_non_exhaustive()
+        f.debug_struct("Get").field("is_waiting", &(self.waiting != Waiting::No)).finish_non_exhaustive()
     }
 }

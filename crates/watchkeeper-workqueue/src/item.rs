@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::Deref;
 use std::time::Duration;
 
-use crate::deferred::Deferred;
 use crate::{Key, WorkQueue};
 
 /// A key to process. No other worker receives it until this is dropped, also by a panic (`workqueue.Q1`): dropping it
@@ -58,9 +57,7 @@ impl<T: Key> Deref for Item<T> {
 
 impl<T: Key> Drop for Item<T> {
     fn drop(&mut self) {
-        let mut deferred = Deferred::default();
-        let mut state = self.queue.shared.lock();
-        state.finish(self.slot, self.key.take(), &mut deferred);
+        self.queue.shared.update(|state, after| state.finish(self.slot, self.key.take(), after));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Work queue: keys to process, each by one worker at a time.
 //!
-//! Input: whoever learns that something about a key has changed: an event handler, a timer, a worker that failed.
+//! Input: keys that need processing, from event handlers, timers and workers that failed.
 //! Output: workers, which [get](WorkQueue::get) an [`Item`] and drop it when they are done.
 //!
 //! Invariants:
@@ -42,19 +42,25 @@
 //! ```
 
 mod builder;
-mod deferred;
 mod drain;
 mod get;
 mod item;
 pub mod limit;
-mod lock;
 mod metrics;
 mod priority;
 mod queue;
 mod ready;
 mod state;
-mod time;
-mod waiters;
+
+/// The lock of the queue; the interleaving tests have another.
+mod lock {
+    pub(crate) use parking_lot::{Mutex, MutexGuard as Held};
+}
+
+/// The clock of the queue; the interleaving tests have another.
+mod time {
+    pub(crate) use tokio::time::{Instant, Sleep, sleep_until};
+}
 
 pub use builder::Builder;
 pub use drain::Drain;

@@ -1,9 +1,12 @@
 //! Metrics of a queue, under client-go's names.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use watchkeeper_metrics::{Counter, Gauge, Histogram, RegisterError, Registry};
+
+use crate::time::Instant;
 
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -14,6 +17,8 @@ pub(crate) struct Metrics {
     retries: Arc<Counter>,
     unfinished: Arc<Gauge>,
     longest_running: Arc<Gauge>,
+    /// When workers received the keys that they hold, by slot.
+    running: HashMap<usize, Instant>,
 }
 
 impl Metrics {
@@ -44,6 +49,7 @@ impl Metrics {
                 "workqueue_longest_running_processor_seconds",
                 "Longest time that a worker has held its current key.",
             )?,
+            running: HashMap::new(),
         })
     }
 
@@ -56,26 +62,28 @@ impl Metrics {
         self.retries.increment();
     }
 
-    pub(crate) fn begun(&self, waited: Duration) {
+    pub(crate) fn begun(&mut self, slot: usize, added: Instant) {
+        let now = Instant::now();
         self.depth.add(-1.0);
-        self.queue_duration.observe(waited.as_secs_f64());
+        self.queue_duration.observe(now.duration_since(added).as_secs_f64());
+        self.running.insert(slot, now);
     }
 
     pub(crate) fn abandoned(&self) {
         self.depth.set(0.0);
     }
 
-    pub(crate) fn finished(&self, worked: Duration) {
-        self.work_duration.observe(worked.as_secs_f64());
+    pub(crate) fn finished(&mut self, slot: usize) {
+        if let Some(begun) = self.running.remove(&slot) {
+            self.work_duration.observe(Instant::now().duration_since(begun).as_secs_f64());
+        }
     }
 
-    /// Sets the gauges that grow with time, from how long each worker has held its key.
-    pub(crate) fn refresh(&self, running: impl Iterator<Item = Duration>) {
-        let (mut sum, mut longest) = (Duration::ZERO, Duration::ZERO);
-        for time in running {
-            sum += time;
-            longest = longest.max(time);
-        }
+    /// Sets the gauges that grow with time.
+    pub(crate) fn refresh(&self) {
+        let now = Instant::now();
+        let times = || self.running.values().map(|begun| now.duration_since(*begun));
+        let (sum, longest) = (times().sum::<Duration>(), times().max().unwrap_or_default());
         self.unfinished.set(sum.as_secs_f64());
         self.longest_running.set(longest.as_secs_f64());
     }

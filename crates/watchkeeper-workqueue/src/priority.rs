@@ -13,7 +13,7 @@ pub enum Priority {
     /// A change.
     #[default]
     Normal,
-    /// Work that somebody waits for.
+    /// Work that a caller waits for.
     High,
 }
 

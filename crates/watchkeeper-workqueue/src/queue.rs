@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hashbrown::DefaultHashBuilder;
+use tokio::sync::Notify;
 
-use crate::deferred::Deferred;
 use crate::limit::RateLimiter;
 use crate::lock::{Held, Mutex};
-use crate::state::{NewKey, State};
+use crate::state::{After, NewKey, Phase, State};
 use crate::time::Instant;
 use crate::{AddOpts, Builder, Drain, Get};
 
@@ -26,6 +26,10 @@ pub struct WorkQueue<T> {
 
 pub(crate) struct Shared<T> {
     pub(crate) state: Mutex<State<T>>,
+    /// Notified one by one: there is something to do for a waiting getter.
+    pub(crate) getters: Notify,
+    /// Notified all at once: a drain has ended.
+    pub(crate) drains: Notify,
     pub(crate) hasher: DefaultHashBuilder,
     pub(crate) group: Option<Group<T>>,
     pub(crate) limiter: Box<dyn RateLimiter<T>>,
@@ -34,17 +38,34 @@ pub(crate) struct Shared<T> {
 /// Returns the hash of a key's fairness group.
 pub(crate) type Group<T> = Box<dyn Fn(&T) -> u64 + Send + Sync>;
 
-/// Replaces a delay that no clock can represent: 30 years.
-const LONGEST_DELAY: Duration = Duration::from_secs(86_400 * 365 * 30);
+/// Replaces longer delays, which a clock may not be able to represent: 30 years.
+pub(crate) const LONGEST_DELAY: Duration = Duration::from_secs(86_400 * 365 * 30);
 
 /// Spins before each further attempt to take the lock: 2, 4 and 8 microseconds.
 const BACKOFF: [u32; 3] = [100, 200, 400];
 
-impl<T> Shared<T> {
+impl<T: Key> Shared<T> {
+    /// Changes the state, and then wakes and drops without the lock what the change has left in [`After`]
+    /// (`workqueue.Q6`).
+    pub(crate) fn update<R>(&self, change: impl FnOnce(&mut State<T>, &mut After<T>) -> R) -> R {
+        let mut after = After::default(); // declared before the guard, and so dropped after it
+        let mut state = self.lock();
+        let result = change(&mut state, &mut after);
+        let wake_getter = after.wake_getter && state.has_waiting_getter();
+        drop(state);
+        if wake_getter {
+            self.getters.notify_one();
+        }
+        if after.wake_drains {
+            self.drains.notify_waiters();
+        }
+        result
+    }
+
     /// Locks the state. Producers and workers on two cores take the lock in turns, and moving the state between their
     /// caches costs more than using it. So a thread that finds it locked first spins without touching it, which lets the
     /// other handle several keys (decision 23).
-    pub(crate) fn lock(&self) -> Held<'_, State<T>> {
+    fn lock(&self) -> Held<'_, State<T>> {
         for spins in BACKOFF {
             if let Some(state) = self.state.try_lock() {
                 return state;
@@ -83,17 +104,17 @@ impl<T: Key> WorkQueue<T> {
     /// Adds a key with a priority, a delay or both. The priority of a key that is already queued can rise, but not
     /// fall.
     pub fn add_with_opts(&self, key: T, opts: AddOpts) {
-        let key = self.new_key(key);
-        let deadline = opts.after.map(|delay| {
-            let now = Instant::now();
-            now.checked_add(delay).unwrap_or_else(|| now + LONGEST_DELAY)
-        });
-        let mut deferred = Deferred::default();
-        let mut state = self.shared.lock();
-        match deadline {
-            None => state.add(key, opts.priority, &mut deferred),
-            Some(at) => state.add_at(key, at, opts.priority, &mut deferred),
-        }
+        let now = Instant::now();
+        let new = NewKey {
+            hash: self.shared.hasher.hash_one(&key),
+            group: self.shared.group.as_ref().map_or(0, |group| group(&key)),
+            copy: key.clone(),
+            key,
+            priority: opts.priority,
+            now,
+            deadline: opts.after.map(|delay| now + delay.min(LONGEST_DELAY)),
+        };
+        self.shared.update(|state, after| state.add(new, after));
     }
 
     /// Adds a key that has failed, after the delay of the [rate limiter](Builder::rate_limiter).
@@ -131,33 +152,24 @@ impl<T: Key> WorkQueue<T> {
     /// Refuses new keys and drops delayed ones. Workers still receive what is ready, and then `None`. Ends a
     /// [drain](Self::shut_down_with_drain).
     pub fn shut_down(&self) {
-        let mut deferred = Deferred::default();
-        self.shared.state.lock().close(false, &mut deferred);
+        self.shared.update(|state, after| state.close(Phase::Closed, after));
     }
 
     /// Shuts down and drops the keys that are ready. Workers can finish what they hold.
     pub fn shut_down_now(&self) {
-        let mut deferred = Deferred::default();
-        self.shared.state.lock().abandon(&mut deferred);
+        self.shared.update(State::abandon);
     }
 
     /// [Shuts down](Self::shut_down) at once, and waits until every key is processed, which needs the workers to go
     /// on. If the future is dropped, the queue stays shut down.
     pub fn shut_down_with_drain(&self) -> Drain<'_, T> {
-        let mut deferred = Deferred::default();
-        self.shared.state.lock().close(true, &mut deferred);
+        self.shared.update(|state, after| state.close(Phase::Draining, after));
         Drain::new(self)
     }
 
     /// Returns whether new keys are refused.
     pub fn is_shut_down(&self) -> bool {
         !self.shared.state.lock().is_open()
-    }
-
-    fn new_key(&self, key: T) -> NewKey<T> {
-        let group = self.shared.group.as_ref().map_or(0, |group| group(&key));
-        let hash = self.shared.hasher.hash_one(&key);
-        NewKey { copy: key.clone(), key, hash, group }
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use slab::Slab;
 
 use crate::Priority;
-use crate::state::{Entry, Stage, Time, nanos};
+use crate::state::{Entry, Stage};
+use crate::time::Instant;
 
 /// One lane per priority.
 ///
@@ -16,7 +17,7 @@ use crate::state::{Entry, Stage, Time, nanos};
 pub(crate) struct Ready {
     lanes: [Lane; 3],
     /// By priority: a key counts as added this much later than it was.
-    handicaps: [Time; 3],
+    handicaps: [Duration; 3],
     len: usize,
     pushed: u64,
 }
@@ -43,6 +44,7 @@ enum Lane {
 type Fifo = VecDeque<(usize, u64)>;
 
 impl Ready {
+    /// Creates an empty queue. `aging` is at most some decades, so that adding it to an instant does not overflow.
     pub(crate) fn new(is_fair: bool, aging: Duration) -> Self {
         let lane = |_| {
             if is_fair {
@@ -51,7 +53,7 @@ impl Ready {
                 Lane::Fifo(VecDeque::new())
             }
         };
-        let handicap = |priority: Priority| nanos(aging.saturating_mul(2 - priority as u32));
+        let handicap = |priority: Priority| aging * (2 - priority as u32);
         Self { lanes: Priority::ALL.map(lane), handicaps: Priority::ALL.map(handicap), len: 0, pushed: 0 }
     }
 
@@ -85,10 +87,10 @@ impl Ready {
 
     /// Removes the next key: of the first keys of the lanes, the one that counts as added first.
     pub(crate) fn pop<T>(&mut self, entries: &Slab<Entry<T>>) -> Option<usize> {
-        let mut next: Option<(Time, usize, usize)> = None;
+        let mut next: Option<(Instant, usize, usize)> = None;
         for (lane, handicap) in self.handicaps.iter().enumerate().rev() {
             let Some(slot) = self.lanes[lane].front(entries) else { continue };
-            let added = entries[slot].added.saturating_add(*handicap);
+            let added = entries[slot].added + *handicap;
             if next.is_none_or(|(earliest, ..)| added < earliest) {
                 next = Some((added, lane, slot));
             }

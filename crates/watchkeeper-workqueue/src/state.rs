@@ -1,21 +1,18 @@
 //! State: everything behind the lock.
 
-use std::collections::{BTreeMap, HashMap};
-use std::task::Waker;
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table;
 use slab::Slab;
+use smallvec::SmallVec;
 
-use crate::deferred::Deferred;
 use crate::metrics::Metrics;
 use crate::ready::{Position, Ready};
 use crate::time::Instant;
-use crate::waiters::{Ticket, Waiters};
 use crate::{Key, Priority};
 
-/// The rules of the queue. Nothing here waits, wakes or drops a key: that is [`Deferred`].
+/// The rules of the queue. Nothing here waits, wakes or drops a key: that is left to [`After`].
 #[derive(Debug)]
 pub(crate) struct State<T> {
     /// Every key that is ready, processing or delayed.
@@ -25,22 +22,26 @@ pub(crate) struct State<T> {
     ready: Ready,
     /// Slots of the keys that workers hold.
     processing: Vec<usize>,
-    /// How many of those become ready again when their worker is done (`workqueue.Q2`).
-    again: usize,
     /// Slots by deadline, then in the order of insertion.
     delayed: BTreeMap<Deadline, usize>,
-    /// Deadlines and priorities by slot.
-    delays: HashMap<usize, (Deadline, Priority)>,
     last_delay: u64,
     phase: Phase,
-    getters: Waiters,
-    /// The waiting getter that wakes up at the first deadline.
-    timekeeper: Option<Ticket>,
-    drainers: Waiters,
-    /// Whether time matters: with one priority and no metrics the clock is never read.
-    is_timed: bool,
-    created: Instant,
+    /// Number of getters that wait.
+    waiting: usize,
+    /// The first deadline that a waiting getter sleeps until: it is the timekeeper for all of them.
+    timekeeper: Option<Instant>,
     metrics: Option<Metrics>,
+}
+
+/// Actions for after the lock is released (`workqueue.Q6`).
+#[derive(Debug)]
+pub(crate) struct After<T> {
+    /// Wake a getter. If there is more to do, it wakes the next one.
+    pub(crate) wake_getter: bool,
+    /// Wake everything that waits for the end of a drain.
+    pub(crate) wake_drains: bool,
+    /// Drop these keys.
+    pub(crate) keys: SmallVec<[T; 2]>,
 }
 
 /// A key that is added, with all that is computed from it before the lock is taken.
@@ -52,9 +53,13 @@ pub(crate) struct NewKey<T> {
     pub(crate) hash: u64,
     /// Hash of the fairness group; 0 without fairness.
     pub(crate) group: u64,
+    pub(crate) priority: Priority,
+    pub(crate) now: Instant,
+    /// When to add the key, if later.
+    pub(crate) deadline: Option<Instant>,
 }
 
-/// What the queue knows of a key.
+/// State of a key.
 #[derive(Debug)]
 pub(crate) struct Entry<T> {
     key: T,
@@ -63,10 +68,10 @@ pub(crate) struct Entry<T> {
     hash: u64,
     group: u64,
     /// When the key was added first since a worker last received it.
-    pub(crate) added: Time,
-    /// When a worker received it.
-    begun: Time,
+    pub(crate) added: Instant,
     pub(crate) stage: Stage,
+    /// Set if the key is to be added later, whatever its stage.
+    delay: Option<(Deadline, Priority)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -78,16 +83,15 @@ pub(crate) enum Stage {
     Processing(Option<Priority>),
 }
 
-/// Nanoseconds since the queue was created.
-pub(crate) type Time = u64;
-
-/// When a key is added, and the number of the delay.
+/// The time at which a delayed key is added, and the number of the delay.
 type Deadline = (Instant, u64);
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
     Open,
+    /// Shut down; a caller waits until every key is processed.
     Draining,
+    /// Shut down.
     Closed,
 }
 
@@ -98,8 +102,18 @@ pub(crate) enum Taken<T> {
     Key(T, usize),
     /// The queue is shut down and empty.
     ShutDown,
-    /// Nothing yet; a getter that receives an instant has to ask again then.
-    Wait(Option<Instant>),
+    /// The getter has to wait.
+    Nothing,
+}
+
+/// Whether a getter waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    No,
+    /// Until it is woken.
+    Yes,
+    /// As the timekeeper: until this deadline, or until it is woken.
+    Until(Instant),
 }
 
 impl<T: Key> State<T> {
@@ -109,183 +123,109 @@ impl<T: Key> State<T> {
             slots: HashTable::new(),
             ready,
             processing: Vec::new(),
-            again: 0,
             delayed: BTreeMap::new(),
-            delays: HashMap::new(),
             last_delay: 0,
             phase: Phase::Open,
-            getters: Waiters::default(),
+            waiting: 0,
             timekeeper: None,
-            drainers: Waiters::default(),
-            is_timed: metrics.is_some(),
-            created: Instant::now(),
             metrics,
         }
     }
 
-    /// Adds a key (`workqueue.Q2`).
-    pub(crate) fn add(&mut self, new: NewKey<T>, priority: Priority, deferred: &mut Deferred<T>) {
+    /// Adds a key, now (`workqueue.Q2`) or later (`workqueue.Q4`).
+    pub(crate) fn add(&mut self, new: NewKey<T>, after: &mut After<T>) {
         if !self.is_open() {
-            deferred.keys = (Some(new.key), Some(new.copy));
+            after.keys.extend([new.key, new.copy]);
             return;
         }
-        let slot = self.insert(new, deferred);
-        if self.enqueue(slot, priority) {
-            deferred.waker = self.getters.next();
-        }
+        let (priority, now, deadline) = (new.priority, new.now, new.deadline);
+        let slot = self.insert(new, after);
+        after.wake_getter = match deadline {
+            None => self.enqueue(slot, priority, now),
+            Some(at) => self.delay(slot, priority, at),
+        };
     }
 
-    /// Adds a key at an instant, or at the earlier one that it was delayed to before (`workqueue.Q4`).
-    pub(crate) fn add_at(
-        &mut self,
-        new: NewKey<T>,
-        at: Instant,
-        priority: Priority,
-        deferred: &mut Deferred<T>,
-    ) {
-        if !self.is_open() {
-            deferred.keys = (Some(new.key), Some(new.copy));
-            return;
-        }
-        if let Some(metrics) = &self.metrics {
-            metrics.retried();
-        }
-        let slot = self.insert(new, deferred);
-        self.last_delay += 1;
-        let (mut deadline, mut priority) = ((at, self.last_delay), priority);
-        if let Some((known, known_priority)) = self.delays.remove(&slot) {
-            self.delayed.remove(&known);
-            deadline = deadline.min(known);
-            priority = priority.max(known_priority);
-        }
-        self.delays.insert(slot, (deadline, priority));
-        self.delayed.insert(deadline, slot);
-        let is_first = self.delayed.first_key_value().is_some_and(|(first, _)| *first == deadline);
-        if is_first {
-            deferred.waker = match self.timekeeper {
-                Some(timekeeper) => self.getters.remove(timekeeper),
-                None => self.getters.next(),
-            };
-        }
-    }
-
-    /// Returns the next key, or registers the getter to be woken.
-    pub(crate) fn take(
-        &mut self,
-        ticket: &mut Option<Ticket>,
-        waker: &Waker,
-        deferred: &mut Deferred<T>,
-    ) -> Taken<T> {
+    /// Returns the next key to a getter. If there is none, the getter counts as waiting until it asks again or
+    /// [leaves](Self::leave).
+    pub(crate) fn take(&mut self, waiting: &mut Waiting, after: &mut After<T>) -> Taken<T> {
+        self.stop_waiting(waiting);
         self.enqueue_due();
-        if let Some(slot) = self.ready.pop(&self.entries) {
-            let key = self.begin(slot);
-            self.leave(ticket, deferred);
-            return Taken::Key(key, slot);
-        }
-        if self.has_ended() {
-            self.leave(ticket, deferred);
-            return Taken::ShutDown;
-        }
-        let ticket = self.getters.wait(ticket, waker);
-        let mut until = None;
-        if self.timekeeper.is_none_or(|timekeeper| timekeeper == ticket) {
-            until = self.delayed.first_key_value().map(|((at, _), _)| *at);
-            self.timekeeper = until.map(|_| ticket);
-        }
-        Taken::Wait(until)
+        let taken = if let Some(slot) = self.ready.pop(&self.entries) {
+            Taken::Key(self.begin(slot), slot)
+        } else if self.has_ended() {
+            Taken::ShutDown
+        } else {
+            self.wait(waiting);
+            return Taken::Nothing;
+        };
+        after.wake_getter = self.needs_getter();
+        taken
     }
 
-    /// Unregisters a getter. It may have been woken for something that it does not take: the next is woken
+    /// Forgets a getter. It may have been woken for something that it does not take: another is woken
     /// (`workqueue.Q3`).
-    pub(crate) fn leave(&mut self, ticket: &mut Option<Ticket>, deferred: &mut Deferred<T>) {
-        if let Some(ticket) = ticket.take() {
-            self.getters.remove(ticket);
-            self.timekeeper = self.timekeeper.filter(|timekeeper| *timekeeper != ticket);
-        }
-        if self.has_ended() {
-            self.wake_ended(deferred);
-            return;
-        }
-        let needs_timekeeper = self.timekeeper.is_none() && !self.delayed.is_empty();
-        if needs_timekeeper || !self.ready.is_empty() {
-            deferred.waker = self.getters.next();
-        }
+    pub(crate) fn leave(&mut self, waiting: &mut Waiting, after: &mut After<T>) {
+        self.stop_waiting(waiting);
+        after.wake_getter = self.needs_getter();
     }
 
     /// Takes a key back from its worker.
-    pub(crate) fn finish(&mut self, slot: usize, key: Option<T>, deferred: &mut Deferred<T>) {
+    pub(crate) fn finish(&mut self, slot: usize, key: Option<T>, after: &mut After<T>) {
         self.processing.retain(|processing| *processing != slot);
-        let now = self.now();
+        if let Some(metrics) = &mut self.metrics {
+            metrics.finished(slot);
+        }
         let entry = &mut self.entries[slot];
         entry.copy = key;
-        let stage = std::mem::replace(&mut entry.stage, Stage::Idle);
-        if let Some(metrics) = &self.metrics {
-            metrics.finished(duration(entry.begun, now));
-        }
-        let Stage::Processing(again) = stage else { unreachable!("a worker had the key") };
+        let Stage::Processing(again) = entry.stage else { unreachable!("a worker had the key") };
         if let Some(priority) = again {
-            self.again -= 1;
             entry.stage = Stage::Ready(self.ready.push(slot, entry.group, priority));
-            deferred.waker = self.getters.next();
-            return;
+            after.wake_getter = true;
+        } else {
+            entry.stage = Stage::Idle;
+            self.remove_unused(slot, after);
+            self.wake_ended(after);
         }
-        if !self.delays.contains_key(&slot) {
-            self.remove(slot, deferred);
-        }
-        self.wake_ended(deferred);
     }
 
     /// Refuses keys from now on, and drops delayed ones.
-    pub(crate) fn close(&mut self, is_drained: bool, deferred: &mut Deferred<T>) {
-        self.phase = if is_drained && self.phase != Phase::Closed { Phase::Draining } else { Phase::Closed };
+    pub(crate) fn close(&mut self, phase: Phase, after: &mut After<T>) {
+        self.phase = self.phase.max(phase);
         for slot in std::mem::take(&mut self.delayed).into_values() {
-            if matches!(self.entries[slot].stage, Stage::Idle) {
-                self.remove(slot, deferred);
-                deferred.stash_keys();
-            }
+            self.entries[slot].delay = None;
+            self.remove_unused(slot, after);
         }
-        self.delays = HashMap::new();
-        self.wake_ended(deferred);
+        self.wake_ended(after);
     }
 
     /// Refuses keys from now on, and drops all that no worker holds.
-    pub(crate) fn abandon(&mut self, deferred: &mut Deferred<T>) {
+    pub(crate) fn abandon(&mut self, after: &mut After<T>) {
         while let Some(slot) = self.ready.pop(&self.entries) {
             self.entries[slot].stage = Stage::Idle;
-            if !self.delays.contains_key(&slot) {
-                self.remove(slot, deferred);
-                deferred.stash_keys();
-            }
+            self.remove_unused(slot, after);
         }
         for slot in &self.processing {
             self.entries[*slot].stage = Stage::Processing(None);
         }
-        self.again = 0;
         if let Some(metrics) = &self.metrics {
             metrics.abandoned();
         }
-        self.close(false, deferred);
-    }
-
-    /// Returns whether there is nothing left to wait for, or registers the caller to be woken.
-    pub(crate) fn drained(&mut self, ticket: &mut Option<Ticket>, waker: &Waker) -> bool {
-        let is_drained = self.phase == Phase::Closed || self.is_idle();
-        if is_drained {
-            self.stop_draining(ticket);
-        } else {
-            self.drainers.wait(ticket, waker);
-        }
-        is_drained
-    }
-
-    pub(crate) fn stop_draining(&mut self, ticket: &mut Option<Ticket>) {
-        if let Some(ticket) = ticket.take() {
-            self.drainers.remove(ticket);
-        }
+        self.close(Phase::Closed, after);
     }
 
     pub(crate) fn is_open(&self) -> bool {
         self.phase == Phase::Open
+    }
+
+    /// Returns whether a drain has nothing to wait for.
+    pub(crate) fn is_drained(&self) -> bool {
+        let is_idle = self.ready.is_empty() && self.processing.is_empty();
+        self.phase == Phase::Closed || (self.phase == Phase::Draining && is_idle)
+    }
+
+    pub(crate) fn has_waiting_getter(&self) -> bool {
+        self.waiting > 0
     }
 
     /// Returns how many keys are ready.
@@ -296,43 +236,46 @@ impl<T: Key> State<T> {
 
     /// Updates the metrics that depend on the current time.
     pub(crate) fn refresh_metrics(&self) {
-        let Some(metrics) = &self.metrics else { return };
-        let now = self.now();
-        metrics.refresh(self.processing.iter().map(|slot| duration(self.entries[*slot].begun, now)));
+        if let Some(metrics) = &self.metrics {
+            metrics.refresh();
+        }
     }
 
     /// Returns the slot of a key, which is new or known.
-    fn insert(&mut self, new: NewKey<T>, deferred: &mut Deferred<T>) -> usize {
-        let NewKey { key, copy, hash, group } = new;
+    fn insert(&mut self, new: NewKey<T>, after: &mut After<T>) -> usize {
+        let NewKey { key, copy, hash, group, now, .. } = new;
         let entries = &mut self.entries;
         let is_same = |slot: &usize| entries[*slot].key == key;
         match self.slots.entry(hash, is_same, |slot| entries[*slot].hash) {
             hash_table::Entry::Occupied(known) => {
-                deferred.keys = (Some(key), Some(copy));
+                after.keys.extend([key, copy]);
                 *known.get()
             }
             hash_table::Entry::Vacant(vacant) => {
-                let stage = Stage::Idle;
-                let entry = Entry { key, copy: Some(copy), hash, group, added: 0, begun: 0, stage };
-                let slot = entries.insert(entry);
+                let (copy, stage, delay) = (Some(copy), Stage::Idle, None);
+                let slot = entries.insert(Entry { key, copy, hash, group, added: now, stage, delay });
                 vacant.insert(slot);
                 slot
             }
         }
     }
 
-    fn remove(&mut self, slot: usize, deferred: &mut Deferred<T>) {
+    /// Removes a key that is neither ready, processing nor delayed.
+    fn remove_unused(&mut self, slot: usize, after: &mut After<T>) {
+        let entry = &self.entries[slot];
+        if !matches!(entry.stage, Stage::Idle) || entry.delay.is_some() {
+            return;
+        }
         let entry = self.entries.remove(slot);
         if let Ok(found) = self.slots.find_entry(entry.hash, |other| *other == slot) {
             found.remove();
         }
-        deferred.keys = (Some(entry.key), entry.copy);
+        after.keys.push(entry.key);
+        after.keys.extend(entry.copy);
     }
 
     /// Makes a key ready, now or when its worker is done. Returns whether there is one more to hand out.
-    fn enqueue(&mut self, slot: usize, priority: Priority) -> bool {
-        self.is_timed |= priority != Priority::default();
-        let now = self.now();
+    fn enqueue(&mut self, slot: usize, priority: Priority, now: Instant) -> bool {
         let entry = &mut self.entries[slot];
         match &mut entry.stage {
             Stage::Ready(position) => {
@@ -345,10 +288,7 @@ impl<T: Key> State<T> {
                 *known = priority.max(*known);
                 return false;
             }
-            Stage::Processing(again) => {
-                *again = Some(priority);
-                self.again += 1;
-            }
+            Stage::Processing(again) => *again = Some(priority),
             Stage::Idle => entry.stage = Stage::Ready(self.ready.push(slot, entry.group, priority)),
         }
         entry.added = now;
@@ -356,6 +296,25 @@ impl<T: Key> State<T> {
             metrics.added();
         }
         matches!(entry.stage, Stage::Ready(_))
+    }
+
+    /// Adds a key at an instant, or at the earlier one that it was delayed to before. Returns whether a getter has to
+    /// wake up earlier than before.
+    fn delay(&mut self, slot: usize, priority: Priority, at: Instant) -> bool {
+        if let Some(metrics) = &self.metrics {
+            metrics.retried();
+        }
+        self.last_delay += 1;
+        let (mut deadline, mut priority) = ((at, self.last_delay), priority);
+        let delay = &mut self.entries[slot].delay;
+        if let Some((known, known_priority)) = *delay {
+            self.delayed.remove(&known);
+            deadline = deadline.min(known);
+            priority = priority.max(known_priority);
+        }
+        *delay = Some((deadline, priority));
+        self.delayed.insert(deadline, slot);
+        self.timekeeper.is_none_or(|timekeeper| deadline.0 < timekeeper)
     }
 
     /// Makes keys ready whose deadline has passed. Nobody is woken: the timekeeper wakes up by itself, and the
@@ -367,53 +326,64 @@ impl<T: Key> State<T> {
         let now = Instant::now();
         while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) {
             let slot = first.remove();
-            if let Some((_, priority)) = self.delays.remove(&slot) {
-                self.enqueue(slot, priority);
+            if let Some((_, priority)) = self.entries[slot].delay.take() {
+                self.enqueue(slot, priority, now);
             }
         }
     }
 
     /// Gives a ready key to a worker.
     fn begin(&mut self, slot: usize) -> T {
-        let now = self.now();
         self.processing.push(slot);
         let entry = &mut self.entries[slot];
-        (entry.stage, entry.begun) = (Stage::Processing(None), now);
-        if let Some(metrics) = &self.metrics {
-            metrics.begun(duration(entry.added, now));
+        entry.stage = Stage::Processing(None);
+        if let Some(metrics) = &mut self.metrics {
+            metrics.begun(slot, entry.added);
         }
         entry.copy.take().expect("only a worker takes the copy, and brings it back")
     }
 
-    /// Returns the current time, or zero where time does not matter.
-    fn now(&self) -> Time {
-        if self.is_timed { nanos(Instant::now().duration_since(self.created)) } else { 0 }
+    /// Makes a getter wait, as the timekeeper if none wakes up before the first deadline.
+    fn wait(&mut self, waiting: &mut Waiting) {
+        self.waiting += 1;
+        *waiting = Waiting::Yes;
+        if let Some((&(first, _), _)) = self.delayed.first_key_value()
+            && self.timekeeper.is_none_or(|timekeeper| first < timekeeper)
+        {
+            self.timekeeper = Some(first);
+            *waiting = Waiting::Until(first);
+        }
     }
 
+    fn stop_waiting(&mut self, waiting: &mut Waiting) {
+        let before = std::mem::replace(waiting, Waiting::No);
+        self.waiting -= usize::from(before != Waiting::No);
+        if let Waiting::Until(deadline) = before {
+            self.timekeeper = self.timekeeper.filter(|timekeeper| *timekeeper != deadline);
+        }
+    }
+
+    /// Returns whether there is something to do for a waiting getter: a key, the end, or a deadline.
+    fn needs_getter(&self) -> bool {
+        let needs_timekeeper = self.timekeeper.is_none() && !self.delayed.is_empty();
+        !self.ready.is_empty() || needs_timekeeper || self.has_ended()
+    }
+
+    /// Returns whether no key will be handed out any more.
     fn has_ended(&self) -> bool {
-        !self.is_open() && self.ready.is_empty() && self.again == 0
-    }
-
-    fn is_idle(&self) -> bool {
-        self.ready.is_empty() && self.processing.is_empty()
+        let is_again = |slot: &usize| matches!(self.entries[*slot].stage, Stage::Processing(Some(_)));
+        !self.is_open() && self.ready.is_empty() && !self.processing.iter().any(is_again)
     }
 
     /// Wakes the futures that wait for a shutdown, if it is complete now.
-    fn wake_ended(&mut self, deferred: &mut Deferred<T>) {
-        if self.has_ended() {
-            deferred.wake_all(self.getters.take());
-        }
-        if self.phase == Phase::Closed || (self.phase == Phase::Draining && self.is_idle()) {
-            deferred.wake_all(self.drainers.take());
-        }
+    fn wake_ended(&self, after: &mut After<T>) {
+        after.wake_getter = self.has_ended();
+        after.wake_drains = self.is_drained();
     }
 }
 
-/// Nanoseconds of a duration, at most 584 years.
-pub(crate) fn nanos(duration: Duration) -> Time {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn duration(from: Time, to: Time) -> Duration {
-    Duration::from_nanos(to.saturating_sub(from))
+impl<T> Default for After<T> {
+    fn default() -> Self {
+        Self { wake_getter: false, wake_drains: false, keys: SmallVec::new() }
+    }
 }

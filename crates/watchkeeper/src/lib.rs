@@ -16,6 +16,7 @@
 //! | `apiserver` | `apiserver` | an API server, in memory or in a directory, in process or over the network |
 //! | `cluster` | `cluster` | built-in controllers, a scheduler and simulated nodes for that server |
 //! | `web` | `web` | the web page, its HTTP API and the proxy to the API server, also for your own axum router |
+//! | `testkit` | `testkit` | a cluster for tests in one line, in process; fault injection |
 //! | `etcd` | `etcd` | an etcd client, and informers over an etcd prefix |
 //!
 //! Features are additive and off by default; modules without one are always there. The [`prelude`] has the types that
@@ -28,9 +29,9 @@
 //! use watchkeeper::wire::{Annotations, json};
 //!
 //! let pod = br#"{"metadata":{"name":"web-0","namespace":"shop","labels":{"app":"web"}},"spec":{}}"#;
-//! let head = json::read_object_meta(pod, Annotations::Skip, &mut ObjectMetaBuilder::default())?;
+//! let metadata = json::read_object_meta(pod, Annotations::Skip, &mut ObjectMetaBuilder::default())?;
 //! let selector: LabelSelector = "app in (web, api), !canary".parse()?;
-//! assert!(selector.matches(|key| head.label(key)));
+//! assert!(selector.matches(|key| metadata.label(key)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -47,12 +48,14 @@ pub use watchkeeper_etcd as etcd;
 #[cfg(feature = "kinds")]
 pub use watchkeeper_kinds as kinds;
 pub use watchkeeper_metrics as metrics;
+#[cfg(feature = "testkit")]
+pub use watchkeeper_testkit as testkit;
 #[cfg(feature = "web")]
 pub use watchkeeper_web as web;
 pub use watchkeeper_wire as wire;
 pub use watchkeeper_workqueue as workqueue;
 
-/// The types that most programs need: `use watchkeeper::prelude::*`.
+/// The types that most programs need: `use watchkeeper::prelude::*`. Traits that only add methods have no name here.
 ///
 /// ```no_run
 /// use watchkeeper::prelude::*;
@@ -66,10 +69,18 @@ pub use watchkeeper_workqueue as workqueue;
 /// # }
 /// ```
 pub mod prelude {
+    pub use watchkeeper_cache::handler::{Filter, SubscriptionOptions};
     pub use watchkeeper_cache::{Informer, InformerFactory, Keep, Notification, Reader};
+    pub use watchkeeper_client::discovery::Discovery as _;
+    pub use watchkeeper_client::dynamic::DynamicObject;
+    pub use watchkeeper_client::resource::{ApplyOptions, DeleteOptions, ListOptions, WriteOptions};
+    pub use watchkeeper_client::rest::{PatchKind, RequestError};
     pub use watchkeeper_client::{Client, Config};
-    pub use watchkeeper_controller::{Action, Controller, Manager, Request};
+    pub use watchkeeper_controller::{Action, Controller, Finalizer, Finalizing, Manager, Request};
     pub use watchkeeper_core::{Collection, FieldSelector, LabelSelector, ObjectKey, ResourceVersion};
+    pub use watchkeeper_core::{WatchEvent, WatchRequest};
+    #[cfg(feature = "kinds")]
+    pub use watchkeeper_kinds::kube_core::ResourceExt as _;
     #[cfg(feature = "kinds")]
     pub use watchkeeper_kinds::{Api, ClientSet, TypedFactory};
 }
@@ -78,3 +89,13 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Compiles the examples of the guide for users of kube-rs, theirs and ours.
+#[cfg(all(doctest, feature = "kube-5", feature = "testkit"))]
+#[doc = include_str!("../../../docs/from-kube-rs.md")]
+struct FromKubeRs;
+
+/// Compiles our examples of the guide for users of client-go.
+#[cfg(all(doctest, feature = "kinds", feature = "testkit"))]
+#[doc = include_str!("../../../docs/from-client-go.md")]
+struct FromClientGo;

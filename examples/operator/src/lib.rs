@@ -12,6 +12,7 @@
 //! | `reconcile` | the controller and its reconcile function: finalizer, owned objects, status |
 //! | `deployment`, `registry` | server-side apply of the fields the operator manages |
 //! | `ensure` | writing only what differs |
+//! | `status` | a status that equals the previous one if nothing has changed |
 //! | `main` | the process: leader election, health, metrics, signals |
 
 pub mod deployment;

@@ -81,7 +81,7 @@ impl Context {
 
         let before = self.deployments.get(key)?;
         if before.as_ref().is_some_and(|before| !is_of(before, &website)) {
-            return Err("a deployment of this name belongs to another owner".into());
+            return Err("a deployment of this name exists, and is not controlled by this website".into());
         }
         let namespace = website.namespace().unwrap_or_default();
         let deployments = Api::namespaced(&self.client, &namespace);

@@ -20,7 +20,7 @@ impl NamespaceLifecycle {
         Self { store }
     }
 
-    /// 404 where the namespace of a new object does not exist, 403 where it is terminating.
+    /// Returns 404 if the namespace of a new object does not exist, and 403 if it is terminating.
     async fn check_namespace(&self, request: &AdmissionRequest<'_>) -> Result<(), Status> {
         let namespace = request.namespace.filter(|_| request.resource.is_namespaced());
         let Some(namespace) = namespace else { return Ok(()) };

@@ -36,7 +36,7 @@ impl AdmissionPlugin for Priority {
     }
 }
 
-/// An update that omits the priority keeps it.
+/// Keeps the priority and the preemption policy that an update omits.
 fn keep_priority(request: &mut AdmissionRequest<'_>) {
     let (Some(old), Some(new)) = (request.old_object, request.object.as_deref_mut()) else { return };
     for name in ["priority", "preemptionPolicy"] {
@@ -52,7 +52,7 @@ impl Priority {
         Self { store }
     }
 
-    /// Writes the priority of its class into a pod: 403 where the class does not exist, or where the pod sets another
+    /// Sets the priority of a pod to that of its class: 403 if the class does not exist, or if the pod sets another
     /// priority.
     async fn set_priority(&self, request: &mut AdmissionRequest<'_>) -> Result<(), Status> {
         let Some(pod) = request.object.as_deref() else { return Ok(()) };

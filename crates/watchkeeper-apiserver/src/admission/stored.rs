@@ -1,4 +1,4 @@
-//! What plugins read from the store.
+//! Reads from the store, for plugins.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use watchkeeper_core::Status;
 use crate::store::{CollectionId, RangeQuery, Store, Stored};
 use crate::write::{Draft, unavailable};
 
-/// Returns all objects of a collection, by name.
+/// Returns all objects of a collection, ordered by namespace and name.
 pub(crate) async fn all(store: &dyn Store, collection: &'static str) -> Result<Vec<Arc<Stored>>, Status> {
     let query = RangeQuery::all(CollectionId::from(collection));
     Ok(store.range(query).await.map_err(unavailable)?.items)

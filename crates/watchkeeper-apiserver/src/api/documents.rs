@@ -134,9 +134,9 @@ fn tagged(document: &Document, request: &Request) -> Response {
     let seen = request.headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_current = seen.split(',').any(|tag| tag.trim() == document.etag || tag.trim() == "*");
     let mut response = if is_current {
-        Response::encoded(StatusCode::NOT_MODIFIED, MediaType::Json, Vec::new())
+        Response::encoded(StatusCode::NOT_MODIFIED, MediaType::JSON, Vec::new())
     } else {
-        Response::encoded(StatusCode::OK, MediaType::Json, document.body.clone())
+        Response::encoded(StatusCode::OK, MediaType::JSON, document.body.clone())
     };
     response.headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static(document.content_type));
     if let Ok(etag) = HeaderValue::from_str(&document.etag) {
@@ -148,15 +148,15 @@ fn tagged(document: &Document, request: &Request) -> Response {
 /// Returns a document in the encoding that the client accepts.
 fn plain(document: &Document, request: &Request) -> Result<Response, Status> {
     let accepted = request.preferences.object(&OFFER)?;
-    if accepted == (Accepted { media: MediaType::Json, pretty: false, transform: None }) {
+    if accepted == (Accepted { media: MediaType::JSON, pretty: false, transform: None }) {
         let mut body = document.body.to_vec();
         body.push(b'\n');
-        return Ok(Response::encoded(StatusCode::OK, MediaType::Json, body));
+        return Ok(Response::encoded(StatusCode::OK, MediaType::JSON, body));
     }
     let value: Value = serde_json::from_slice(&document.body).map_err(Status::internal_error)?;
     let kind = Kind::new("", "v1", value["kind"].as_str().unwrap_or_default());
-    let media = if kind.message().is_none() && accepted.media == MediaType::Protobuf {
-        MediaType::Json
+    let media = if kind.message().is_none() && accepted.media == MediaType::PROTOBUF {
+        MediaType::JSON
     } else {
         accepted.media
     };

@@ -50,7 +50,7 @@ impl Api {
         let protobuf = response
             .headers
             .get(CONTENT_TYPE)
-            .is_some_and(|it| it.as_bytes().ends_with(b"protobuf;stream=watch"));
+            .is_some_and(|it| *it == *Encoding::Protobuf.watch_content_type());
         let encoding = if protobuf { Encoding::Protobuf } else { Encoding::Json };
         Ok(response.map_stream(|events| {
             Box::pin(FaultyStream::new(events, self.faults.watches(), info, encoding, connection, planned))

@@ -19,7 +19,7 @@ use watchkeeper_wire::Kind;
 
 use super::Api;
 use super::heavy::{INLINE_BYTES, is_heavy_object, is_heavy_patch};
-use crate::read::{Encoder, Page, Scope, View, core_event, watch_body};
+use crate::read::{Encoder, Page, Scope, View, core_event, core_json_patch, watch_body};
 use watchkeeper_listen::Budget;
 
 /// The patch types of custom resources.
@@ -261,7 +261,7 @@ impl Api {
             _ => WriteOptions::of_update(&request.query)?.by_agent(&request.headers),
         };
         let media = sent_object(&request.headers)?;
-        if media == MediaType::Protobuf && resolved.custom().is_some() {
+        if media == MediaType::PROTOBUF && resolved.custom().is_some() {
             return Err(unsupported_protobuf());
         }
         let (user, preferences) = (request.user, request.preferences);
@@ -314,7 +314,7 @@ impl Api {
             || self.writer.stored_bytes(&resolved.call(&user)).await? > INLINE_BYTES;
         let (resolved, writer) = (resolved.clone(), self.writer.clone());
         let work = async move {
-            if resolved.scope.view == View::NewEvent && form != PatchType::Json {
+            if resolved.scope.view == View::NewEvent {
                 body = core_patch(body, form);
             }
             let written = writer.patch(&resolved.call(&user), form, body, &options).await?;
@@ -362,7 +362,7 @@ impl Api {
 
 /// 415: custom kinds have no protobuf messages.
 fn unsupported_protobuf() -> Status {
-    Status::unsupported_media_type(&[MediaType::Json, MediaType::Yaml].map(MediaType::as_str))
+    Status::unsupported_media_type(&[MediaType::JSON, MediaType::Yaml].map(MediaType::as_str))
 }
 
 /// Converts to the registry's verb; connections have no verb there.
@@ -391,13 +391,15 @@ fn core_patch(body: Bytes, form: PatchType) -> Bytes {
         PatchType::Apply => decode_patch(&body, form).ok().map(|patch| patch.value),
         _ => serde_json::from_slice::<Value>(&body).ok(),
     };
-    match read.map(core_event) {
-        Some(mut patch) => {
-            if patch["apiVersion"] == "events.k8s.io/v1" {
-                patch["apiVersion"] = "v1".into();
-            }
-            patch.to_string().into()
-        }
-        None => body,
+    let Some(patch) = read else { return body };
+    if form == PatchType::Json {
+        let renamed = core_json_patch(patch.clone());
+        // Written anew only if it differs: strict validation finds duplicate fields in the original bytes.
+        return if renamed == patch { body } else { renamed.to_string().into() };
     }
+    let mut patch = core_event(patch);
+    if patch["apiVersion"] == "events.k8s.io/v1" {
+        patch["apiVersion"] = "v1".into();
+    }
+    patch.to_string().into()
 }

@@ -33,7 +33,7 @@ pub(super) enum Defined {
     List(Box<Defined>, Kept),
 }
 
-/// How the items of a list are identified.
+/// Identification of list items.
 #[derive(Debug)]
 pub(super) enum Kept {
     Atomic,

@@ -16,7 +16,7 @@ const UPDATE_MANAGERS: usize = 10;
 /// The name of the merged managers.
 const ANCIENT: &str = "ancient-changes";
 
-/// How a manager came to own fields.
+/// The kind of write by which a manager owns fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// By server-side apply.
@@ -39,7 +39,7 @@ impl Operation {
 pub struct Manager {
     /// The name that it sends.
     pub name: String,
-    /// How it came to own them.
+    /// The kind of write by which it owns them.
     pub operation: Operation,
     /// The version of the kind; empty for [`Operation::Apply`].
     api_version: String,
@@ -168,7 +168,7 @@ impl Managers {
         self.owned.is_empty()
     }
 
-    /// The fields of a manager.
+    /// Returns the fields of a manager.
     pub fn get(&self, manager: &Manager) -> Option<&Owned> {
         self.owned.get(manager)
     }

@@ -320,7 +320,7 @@ proptest! {
             containers.map(|it| it["name"].to_string()).collect()
         };
         for name in names(&story.object) {
-            prop_assert!(names(&object).contains(&name), "{name} is nobody's");
+            prop_assert!(names(&object).contains(&name), "{name} has no owner");
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) enum Owners {
     One,
 }
 
-/// How the items of a list are identified.
+/// Identification of list items.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Listing<'a> {
     /// Not at all: the list is atomic.

@@ -85,7 +85,7 @@ impl Definitions {
     /// dropped, the next call completes the work.
     ///
     /// # Errors
-    /// 503 where the store is unavailable.
+    /// Returns 503 if the store is unavailable.
     pub async fn settle(&self) -> Result<(), Status> {
         let mut known = self.known.lock().await;
         loop {
@@ -112,12 +112,14 @@ impl Definitions {
                 known.extend(old.map(|old| (name, old)));
                 continue;
             }
-            // This server does not store anything else; skip what it cannot read.
-            let Ok(definition) = serde_json::from_slice(&stored.object().encoded.body) else { continue };
-            known.insert(
-                name,
-                Known { created, modified, definition, served: old.and_then(|old| old.served) },
-            );
+            match serde_json::from_slice(&stored.object().encoded.body) {
+                Ok(definition) => {
+                    let served = old.and_then(|old| old.served);
+                    known.insert(name, Known { created, modified, definition, served });
+                }
+                // This server stores only what it can read.
+                Err(error) => tracing::warn!("failed to read definition {name}; not serving it: {error}"),
+            }
         }
         for served in before.into_values().filter_map(|gone| gone.served) {
             served.life.gone.cancel();

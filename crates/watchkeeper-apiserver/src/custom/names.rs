@@ -24,40 +24,22 @@ pub(super) fn decide<'a>(
     let (mut resources, mut kinds) = (HashSet::new(), HashSet::new());
     for other in all.filter(|other| other.spec.group == definition.spec.group) {
         let names = &other.status.accepted_names;
-        resources.extend([&names.plural, &names.singular].into_iter().chain(&names.short_names));
-        kinds.extend([&names.kind, &names.list_kind]);
+        resources.extend([names.plural.as_str(), names.singular.as_str()]);
+        resources.extend(names.short_names.iter().map(String::as_str));
+        kinds.extend([names.kind.as_str(), names.list_kind.as_str()]);
     }
     let mut accepted = had.clone();
-    let mut refusal = None;
-    let mut name = |asked: &String, slot: &mut String, used: &HashSet<&String>, reason: &'static str| {
-        if asked != slot && used.contains(asked) {
-            refusal = Some((reason, in_use(asked)));
-        } else {
-            slot.clone_from(asked);
+    let mut refusal: Option<(&str, String)> = None;
+    let mut note = |reason: &'static str, conflict: Option<String>| {
+        if let Some(message) = conflict {
+            refusal = Some((reason, message)); // the last one counts
         }
     };
-    name(&asked.plural, &mut accepted.plural, &resources, "PluralConflict");
-    name(&asked.singular, &mut accepted.singular, &resources, "SingularConflict");
-    let taken: Vec<String> = asked
-        .short_names
-        .iter()
-        .filter(|short| !had.short_names.contains(short) && resources.contains(short))
-        .map(in_use)
-        .collect();
-    match &taken[..] {
-        [] => accepted.short_names.clone_from(&asked.short_names),
-        [one] => refusal = Some(("ShortNamesConflict", one.clone())),
-        several => refusal = Some(("ShortNamesConflict", format!("[{}]", several.join(", ")))),
-    }
-    let mut name = |asked: &String, slot: &mut String, used: &HashSet<&String>, reason: &'static str| {
-        if asked != slot && used.contains(asked) {
-            refusal = Some((reason, in_use(asked)));
-        } else {
-            slot.clone_from(asked);
-        }
-    };
-    name(&asked.kind, &mut accepted.kind, &kinds, "KindConflict");
-    name(&asked.list_kind, &mut accepted.list_kind, &kinds, "ListKindConflict");
+    note("PluralConflict", claim(&asked.plural, &mut accepted.plural, &resources));
+    note("SingularConflict", claim(&asked.singular, &mut accepted.singular, &resources));
+    note("ShortNamesConflict", claim_all(&asked.short_names, &mut accepted.short_names, &resources));
+    note("KindConflict", claim(&asked.kind, &mut accepted.kind, &kinds));
+    note("ListKindConflict", claim(&asked.list_kind, &mut accepted.list_kind, &kinds));
     accepted.categories.clone_from(&asked.categories);
 
     let condition = |name: &str, is_true: bool, reason: &str, message: &str| Condition {
@@ -81,7 +63,30 @@ pub(super) fn decide<'a>(
     (!is_same).then_some(Naming { accepted, conditions: [names_accepted, established] })
 }
 
-fn in_use(name: &String) -> String {
+/// Sets a name, unless another definition has it. Returns the conflict.
+fn claim(asked: &str, accepted: &mut String, used: &HashSet<&str>) -> Option<String> {
+    if asked != accepted && used.contains(asked) {
+        return Some(in_use(asked));
+    }
+    asked.clone_into(accepted);
+    None
+}
+
+/// Sets names, unless another definition has one of them. Returns the conflict.
+fn claim_all(asked: &[String], accepted: &mut Vec<String>, used: &HashSet<&str>) -> Option<String> {
+    let is_taken = |name: &&String| !accepted.contains(name) && used.contains(name.as_str());
+    let taken: Vec<String> = asked.iter().filter(is_taken).map(|name| in_use(name)).collect();
+    match &taken[..] {
+        [] => {
+            asked.clone_into(accepted);
+            None
+        }
+        [one] => Some(one.clone()),
+        several => Some(format!("[{}]", several.join(", "))),
+    }
+}
+
+fn in_use(name: &str) -> String {
     format!("{name:?} is already in use")
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use watchkeeper_core::{CauseType, StatusCause};
 
 use super::definition::Scale;
+use crate::patch::{go_text, go_type};
 
 /// The paths of the replicas of a custom kind.
 #[derive(Debug)]
@@ -145,17 +146,6 @@ fn dotted(path: &str) -> String {
 }
 
 fn unlike(path: &str, value: &Value, expected: &str) -> String {
-    let found = match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    };
-    format!(
-        "{path} accessor error: {} is of the type {found}, expected {expected}",
-        crate::patch::go_text(value)
-    )
+    let (shown, found) = (go_text(value), go_type(value));
+    format!("{path} accessor error: {shown} is of the type {found}, expected {expected}")
 }

@@ -25,6 +25,7 @@ mod schemas;
 
 use bytes::Bytes;
 use serde::Serialize;
+use watchkeeper_core::Encoding;
 
 pub use aggregated::{Aggregated, Root, aggregated};
 pub use legacy::{api_group, api_group_list, api_resource_list, api_versions};
@@ -43,7 +44,7 @@ pub struct Document {
     pub etag: String,
 }
 
-const JSON: &str = "application/json";
+const JSON: &str = Encoding::Json.media_type();
 
 impl Document {
     fn new(content: &impl Serialize, content_type: &'static str) -> Self {

@@ -71,72 +71,22 @@ pub(crate) fn read(body: &[u8], what: Document) -> Result<Fault, Status> {
     let (mut times, mut every, mut after_events) = (None, 1, 0);
     let mut effect: Option<(&str, Effect)> = None;
     for (name, value) in &fields {
-        let new = match name.as_str() {
-            "verb" => {
-                let verb = VERBS.into_iter().find(|verb| value == verb.as_str());
-                requests.verb =
-                    Some(verb.ok_or_else(|| wrong(name, "must be a verb such as get, list or watch"))?);
-                continue;
-            }
-            "group" | "resource" | "namespace" | "name" | "userAgent" => {
-                let text = value.as_str().ok_or_else(|| wrong(name, "must be a string"))?;
-                let field = match name.as_str() {
-                    "group" => &mut requests.group,
-                    "resource" => &mut requests.resource,
-                    "namespace" => &mut requests.namespace,
-                    "name" => &mut requests.name,
-                    _ => &mut requests.user_agent,
-                };
-                *field = Some(text.to_owned());
-                continue;
+        match name.as_str() {
+            "verb" | "group" | "resource" | "namespace" | "name" | "userAgent" => {
+                select(&mut requests, name, value)?;
             }
             "times" | "every" | "afterEvents" if what == Document::Order => {
                 return Err(wrong(name, "does not apply to open watches"));
             }
-            "times" => {
-                times = Some(count(name, value, 1)?);
-                continue;
-            }
-            "every" => {
-                every = count(name, value, 1)?;
-                continue;
-            }
-            "afterEvents" => {
-                after_events = count(name, value, 0)?;
-                continue;
-            }
-            "answer" if value.is_number() => {
-                let code = value.as_i64().and_then(|code| i32::try_from(code).ok());
-                let code =
-                    code.filter(|code| FAILURES.contains(code)).and_then(|code| u16::try_from(code).ok());
-                Effect::Answer(Answer::Code(
-                    code.ok_or_else(|| wrong(name, "must be a code from 400 to 599, or a Status"))?,
-                ))
-            }
-            "answer" => {
-                let status = status(name, value)?;
-                if !FAILURES.contains(&status.code) {
-                    return Err(wrong("answer.code", "must be a code from 400 to 599"));
+            "times" => times = Some(count(name, value, 1)?),
+            "every" => every = count(name, value, 1)?,
+            "afterEvents" => after_events = count(name, value, 0)?,
+            _ => {
+                let new = read_effect(name, value)?;
+                if let Some((other, _)) = effect.replace((name, new)) {
+                    return Err(wrong(name, &format!("conflicts with field {other:?}")));
                 }
-                Effect::Answer(Answer::Status(Box::new(status)))
             }
-            "delayMilliseconds" => Effect::Delay(Duration::from_millis(count(name, value, 0)?)),
-            "cut" => Effect::End(match value.as_str() {
-                Some("abrupt") => Ending::Abrupt,
-                Some("connection") => Ending::Connection,
-                Some("clean") => Ending::Clean,
-                _ => return Err(wrong(name, "must be \"abrupt\", \"connection\" or \"clean\"")),
-            }),
-            "stall" | "expire" if value != &Value::Bool(true) => {
-                return Err(wrong(name, "must be true or absent"));
-            }
-            "stall" => Effect::End(Ending::Stall),
-            "expire" => Effect::End(Ending::expired()),
-            "fail" => Effect::End(Ending::Error(Box::new(status(name, value)?))),
-            _ => return Err(wrong(name, "is unknown")),
-        };
-        if let Some((other, _)) = effect.replace((name, new)) {
-            return Err(wrong(name, &format!("conflicts with field {other:?}")));
         }
     }
     let one_of = "is required, or another effect: delayMilliseconds, cut, stall, expire, fail";
@@ -145,6 +95,58 @@ pub(crate) fn read(body: &[u8], what: Document) -> Result<Fault, Status> {
         return Err(wrong(name, "does not apply to open watches"));
     }
     Ok(Fault { requests, effect, times, every, after_events })
+}
+
+/// Sets an attribute that requests must have.
+fn select(requests: &mut Requests, name: &str, value: &Value) -> Result<(), Status> {
+    if name == "verb" {
+        let verb = VERBS.into_iter().find(|verb| value == verb.as_str());
+        requests.verb = Some(verb.ok_or_else(|| wrong(name, "must be a verb such as get, list or watch"))?);
+        return Ok(());
+    }
+    let text = value.as_str().ok_or_else(|| wrong(name, "must be a string"))?;
+    let field = match name {
+        "group" => &mut requests.group,
+        "resource" => &mut requests.resource,
+        "namespace" => &mut requests.namespace,
+        "name" => &mut requests.name,
+        _ => &mut requests.user_agent,
+    };
+    *field = Some(text.to_owned());
+    Ok(())
+}
+
+fn read_effect(name: &str, value: &Value) -> Result<Effect, Status> {
+    Ok(match name {
+        "answer" if value.is_number() => {
+            let code = value.as_i64().and_then(|code| i32::try_from(code).ok());
+            let code = code.filter(|code| FAILURES.contains(code)).and_then(|code| u16::try_from(code).ok());
+            Effect::Answer(Answer::Code(
+                code.ok_or_else(|| wrong(name, "must be a code from 400 to 599, or a Status"))?,
+            ))
+        }
+        "answer" => {
+            let status = status(name, value)?;
+            if !FAILURES.contains(&status.code) {
+                return Err(wrong("answer.code", "must be a code from 400 to 599"));
+            }
+            Effect::Answer(Answer::Status(Box::new(status)))
+        }
+        "delayMilliseconds" => Effect::Delay(Duration::from_millis(count(name, value, 0)?)),
+        "cut" => Effect::End(match value.as_str() {
+            Some("abrupt") => Ending::Abrupt,
+            Some("connection") => Ending::Connection,
+            Some("clean") => Ending::Clean,
+            _ => return Err(wrong(name, "must be \"abrupt\", \"connection\" or \"clean\"")),
+        }),
+        "stall" | "expire" if value != &Value::Bool(true) => {
+            return Err(wrong(name, "must be true or absent"));
+        }
+        "stall" => Effect::End(Ending::Stall),
+        "expire" => Effect::End(Ending::expired()),
+        "fail" => Effect::End(Ending::Error(Box::new(status(name, value)?))),
+        _ => return Err(wrong(name, "is unknown")),
+    })
 }
 
 fn wrong(field: &str, what: &str) -> Status {

@@ -27,7 +27,7 @@ pub const ALWAYS_ALLOWED_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 /// ```
 /// use watchkeeper_apiserver::http::{Attributes, Authorizer, AuthorizerFuture, Decision, MASTERS};
 ///
-/// /// Lets everybody read, and administrators write.
+/// /// Allows all users to read, and administrators to write.
 /// struct ReadOnly;
 ///
 /// impl Authorizer for ReadOnly {

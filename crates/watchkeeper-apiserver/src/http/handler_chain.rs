@@ -31,21 +31,22 @@ use super::hold::{NoRoom, hold};
 use super::impersonate::impersonate;
 use super::negotiate::Preferences;
 use super::options::request_timeout;
+use super::outgoing::Ends;
 use super::query::Query;
 use super::random::random_uid;
 use super::request::{Target, TargetError};
-use super::respond::{Ends, Outgoing, Response};
+use super::respond::{Outgoing, Response};
 use super::slowdown::Slowdown;
 use super::version::VersionInfo;
 
 /// Limits on concurrent requests and on their duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestLimits {
-    /// Maximum of concurrent reads, not counting watches. Members of `system:masters` may exceed it.
+    /// Maximum number of concurrent reads, not counting watches. Members of `system:masters` may exceed it.
     pub reads: usize,
-    /// Maximum of concurrent writes. Members of `system:masters` may exceed it.
+    /// Maximum number of concurrent writes. Members of `system:masters` may exceed it.
     pub writes: usize,
-    /// Maximum of open watches and other long-running requests, for all users. kube-apiserver has no such limit.
+    /// Maximum number of open watches and other long-running requests, for all users. kube-apiserver has no such limit.
     pub watches: usize,
     /// Maximum duration of a request that is not long-running; a request can ask for less.
     pub time: Duration,
@@ -203,7 +204,7 @@ impl<H: Handler> HandlerChain<H> {
         ServiceResponse { response: response.into_http(audit_id, preferences.gzip, ends), hang_up, charge }
     }
 
-    /// Parses and authenticates a request, and passes it on. Returns whether to close the connection.
+    /// Parses and authenticates a request, and passes it on. Also returns whether to close the connection.
     async fn authenticate(
         &self,
         head: Parts,
@@ -228,20 +229,15 @@ impl<H: Handler> HandlerChain<H> {
             Ok(time) => time,
             Err(status) => return (Err(status), false),
         };
-        let path = match &target {
-            Ok(Target::Path(path)) => path.as_str(),
-            _ => "",
+        let path = if let Ok(Target::Path(path)) = &target { path.as_str() } else { "" };
+        let authenticated = self.authenticator.authenticate(peer.as_deref(), &head.headers, path).await;
+        let Authenticated { user, warnings } = match authenticated {
+            Ok(authenticated) => authenticated,
+            Err(status) => {
+                self.delay_refusal(&head.headers, remote, &stop).await;
+                return (Err(*status), true);
+            }
         };
-        let Authenticated { user, warnings } =
-            match self.authenticator.authenticate(peer.as_deref(), &head.headers, path).await {
-                Ok(authenticated) => authenticated,
-                Err(status) => {
-                    if head.headers.contains_key(AUTHORIZATION) {
-                        stop.run_until_cancelled(self.slowdown.wait(remote.ip())).await;
-                    }
-                    return (Err(*status), true);
-                }
-            };
         let hang_up = user.is_anonymous();
         let target = match target {
             Ok(target) => target,
@@ -270,6 +266,13 @@ impl<H: Handler> HandlerChain<H> {
         };
         let outcome = self.serve(request, time, ends).await;
         (outcome.map(|response| response.with_warnings(&warnings)), hang_up)
+    }
+
+    /// Delays the response to a wrong token: see [`Slowdown`].
+    async fn delay_refusal(&self, headers: &HeaderMap, remote: SocketAddr, stop: &CancellationToken) {
+        if headers.contains_key(AUTHORIZATION) {
+            stop.run_until_cancelled(self.slowdown.wait(remote.ip())).await;
+        }
     }
 
     async fn serve(&self, request: Request, time: Duration, ends: &mut Ends) -> Result<Response, Status> {

@@ -20,7 +20,7 @@ pub(crate) fn answer(health: &Health, path: &str, query: &Query) -> Option<Respo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::respond::Ends;
+    use crate::http::outgoing::Ends;
     use http_body_util::BodyExt as _;
 
     async fn get(uri: &str) -> Option<(u16, String, bool)> {

@@ -5,7 +5,7 @@
 //!
 //! As in kube-apiserver, the authenticated user needs the verb `impersonate` on the user or service account, and on each
 //! group, UID and extra value in the headers.
-//!
+
 use http::HeaderMap;
 use watchkeeper_core::Status;
 
@@ -106,9 +106,9 @@ fn complete(mut user: User) -> User {
         user.groups =
             vec!["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
     }
-    let everybody = if user.name == ANONYMOUS { UNAUTHENTICATED } else { AUTHENTICATED };
-    if !user.is_in(everybody) && !user.is_in(UNAUTHENTICATED) {
-        user.groups.push(everybody.to_owned());
+    let group = if user.name == ANONYMOUS { UNAUTHENTICATED } else { AUTHENTICATED };
+    if !user.is_in(group) && !user.is_in(UNAUTHENTICATED) {
+        user.groups.push(group.to_owned());
     }
     user
 }

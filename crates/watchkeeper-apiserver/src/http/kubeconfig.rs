@@ -148,7 +148,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("kubeconfig");
-        fs::write(&path, "old, and open to everybody").unwrap();
+        fs::write(&path, "old, and readable by all users").unwrap();
         let config = config(Credentials::Token("t".into()));
         config.write(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);

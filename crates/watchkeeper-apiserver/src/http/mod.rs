@@ -62,6 +62,7 @@ pub mod kubeconfig;
 pub(crate) mod machine;
 pub mod negotiate;
 pub mod options;
+mod outgoing;
 mod pieces;
 pub mod query;
 mod random;

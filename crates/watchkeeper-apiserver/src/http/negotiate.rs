@@ -12,40 +12,48 @@
 
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
-use watchkeeper_core::{Outcome, Status, StatusReason};
+use watchkeeper_core::{Encoding, Outcome, Status, StatusReason};
 
 use super::query::Query;
 
-/// The encoding of an object.
+/// The format of a body: an [`Encoding`] of objects, or YAML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MediaType {
-    /// `application/json`.
-    Json,
-    /// `application/yaml`.
+    /// An encoding that objects are stored and sent in.
+    Encoded(Encoding),
+    /// `application/yaml`, which is converted from and to JSON.
     Yaml,
-    /// `application/vnd.kubernetes.protobuf`.
-    Protobuf,
 }
 
 impl MediaType {
+    /// `application/json`.
+    pub const JSON: Self = Self::Encoded(Encoding::Json);
+    /// `application/vnd.kubernetes.protobuf`.
+    pub const PROTOBUF: Self = Self::Encoded(Encoding::Protobuf);
     /// All media types, the preferred one first.
-    pub const ALL: [Self; 3] = [Self::Json, Self::Yaml, Self::Protobuf];
+    pub const ALL: [Self; 3] = [Self::JSON, Self::Yaml, Self::PROTOBUF];
 
     /// Returns the name in a header.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Json => "application/json",
+            Self::Encoded(encoding) => encoding.media_type(),
             Self::Yaml => "application/yaml",
-            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// Returns the encoding of objects in it, which is JSON for YAML.
+    pub fn encoding(self) -> Encoding {
+        match self {
+            Self::Encoded(encoding) => encoding,
+            Self::Yaml => Encoding::Json,
         }
     }
 
     /// Returns the content type of a watch, if the media type can encode events.
     pub fn of_watch(self) -> Option<&'static str> {
         match self {
-            Self::Json => Some("application/json"),
+            Self::Encoded(encoding) => Some(encoding.watch_content_type()),
             Self::Yaml => None,
-            Self::Protobuf => Some("application/vnd.kubernetes.protobuf;stream=watch"),
         }
     }
 }
@@ -179,7 +187,7 @@ impl Preferences {
 
     /// Returns the encoding of an error (`negotiate.N3`).
     pub fn status(&self) -> Accepted {
-        let raw = Accepted { media: MediaType::Json, pretty: true, transform: None };
+        let raw = Accepted { media: MediaType::JSON, pretty: true, transform: None };
         self.negotiate(&Offer::STATUS).unwrap_or(raw)
     }
 
@@ -204,7 +212,7 @@ impl Preferences {
 
     fn negotiate(&self, offer: &Offer) -> Option<Accepted> {
         if self.accept.is_empty() {
-            return Some(Accepted { media: MediaType::Json, pretty: self.pretty, transform: None });
+            return Some(Accepted { media: MediaType::JSON, pretty: self.pretty, transform: None });
         }
         let mut clauses: Vec<Clause<'_>> = self.accept.split(',').filter_map(Clause::read).collect();
         clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality).then(a.wildcards().cmp(&b.wildcards())));
@@ -288,7 +296,7 @@ impl<'a> Clause<'a> {
                     _ => return None,
                 };
                 let shape = match shape {
-                    "Table" if offer.table && media != MediaType::Protobuf => Shape::Table,
+                    "Table" if offer.table && media != MediaType::PROTOBUF => Shape::Table,
                     "PartialObjectMetadata" => Shape::PartialObjectMetadata,
                     "PartialObjectMetadataList" => Shape::PartialObjectMetadataList,
                     _ => return None,
@@ -297,7 +305,7 @@ impl<'a> Clause<'a> {
             }
             _ => return None,
         };
-        if transform.is_none() && media == MediaType::Protobuf && !offer.protobuf {
+        if transform.is_none() && media == MediaType::PROTOBUF && !offer.protobuf {
             return None;
         }
         Some(Accepted { media, pretty: parameter("pretty") == Some("1"), transform })
@@ -310,7 +318,7 @@ impl<'a> Clause<'a> {
 /// Returns 415 if the server cannot read the media type.
 pub fn sent_object(headers: &HeaderMap) -> Result<MediaType, Status> {
     let name = match content_type(headers) {
-        "" => Some(MediaType::Json.as_str().to_owned()),
+        "" => Some(MediaType::JSON.as_str().to_owned()),
         text => media_type(text),
     };
     let media = MediaType::ALL.into_iter().find(|media| name.as_deref() == Some(media.as_str()));
@@ -463,13 +471,13 @@ mod tests {
             let accepted = preferences(accept).status();
             (accepted.media, accepted.pretty)
         };
-        assert_eq!(shown(""), (MediaType::Json, false));
-        assert_eq!(shown("application/*"), (MediaType::Json, false));
+        assert_eq!(shown(""), (MediaType::JSON, false));
+        assert_eq!(shown("application/*"), (MediaType::JSON, false));
         assert_eq!(shown("application/yaml"), (MediaType::Yaml, false));
-        assert_eq!(shown("application/vnd.kubernetes.protobuf;stream=watch"), (MediaType::Protobuf, false));
+        assert_eq!(shown("application/vnd.kubernetes.protobuf;stream=watch"), (MediaType::PROTOBUF, false));
         for accept in ["text/html", "application/json;as=Table;g=meta.k8s.io;v=v1", "application/json;sv=v1"]
         {
-            assert_eq!(shown(accept), (MediaType::Json, true), "{accept}");
+            assert_eq!(shown(accept), (MediaType::JSON, true), "{accept}");
         }
     }
 
@@ -479,9 +487,9 @@ mod tests {
         assert_eq!(accepted("application/vnd.kubernetes.protobuf"), None);
         assert_eq!(
             accepted("application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"),
-            Some(MediaType::Protobuf)
+            Some(MediaType::PROTOBUF)
         );
-        assert_eq!(accepted("application/vnd.kubernetes.protobuf,application/json"), Some(MediaType::Json));
+        assert_eq!(accepted("application/vnd.kubernetes.protobuf,application/json"), Some(MediaType::JSON));
     }
 
     fn sent(text: &str) -> HeaderMap {
@@ -490,15 +498,15 @@ mod tests {
 
     #[test]
     fn content_types_are_parsed_like_kube_apiserver() {
-        assert_eq!(sent_object(&HeaderMap::new()).unwrap(), MediaType::Json);
+        assert_eq!(sent_object(&HeaderMap::new()).unwrap(), MediaType::JSON);
         for (text, media) in [
-            ("", MediaType::Json),
-            ("application/json; charset=utf-8", MediaType::Json),
-            ("APPLICATION/JSON", MediaType::Json),
-            ("application/json;", MediaType::Json),
-            ("application/json; charset=\"utf-8\" ; a=b", MediaType::Json),
+            ("", MediaType::JSON),
+            ("application/json; charset=utf-8", MediaType::JSON),
+            ("APPLICATION/JSON", MediaType::JSON),
+            ("application/json;", MediaType::JSON),
+            ("application/json; charset=\"utf-8\" ; a=b", MediaType::JSON),
             ("application/yaml", MediaType::Yaml),
-            ("application/vnd.kubernetes.protobuf", MediaType::Protobuf),
+            ("application/vnd.kubernetes.protobuf", MediaType::PROTOBUF),
         ] {
             assert_eq!(sent_object(&sent(text)).unwrap(), media, "{text}");
         }

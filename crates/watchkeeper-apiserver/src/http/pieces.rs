@@ -1,7 +1,7 @@
 //! Response bodies that are encoded piece by piece while the client reads them.
 //!
 //! Input: a list, or a body that is complete.
-//! Output: [`Outgoing`](super::respond::Outgoing), which requests a piece once the previous one is written.
+//! Output: [`Outgoing`](super::outgoing::Outgoing), which requests a piece once the previous one is written.
 
 use bytes::Bytes;
 use watchkeeper_core::Status;

@@ -1,10 +1,10 @@
-//! Random texts and digests.
+//! Random strings and digests.
 
 use ring::digest;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use watchkeeper_core::uuid_v4;
 
-/// The system cannot provide random numbers.
+/// The error of a system that cannot provide random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("failed to get random numbers from the system")]
 pub struct NoRandomness;

@@ -46,6 +46,18 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Returns the verb of a method for an object.
+    fn of_object(method: &Method) -> Result<Self, TargetError> {
+        Ok(match *method {
+            Method::GET => Self::Get,
+            Method::POST => Self::Create,
+            Method::PUT => Self::Update,
+            Method::PATCH => Self::Patch,
+            Method::DELETE => Self::Delete,
+            _ => return Err(TargetError::Method(Box::new(respond::method_not_allowed()))),
+        })
+    }
+
     /// Returns the verb as written in RBAC rules.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -189,15 +201,7 @@ impl ResourceRequest {
         };
         let part = |position: usize| parts.get(position).copied().unwrap_or_default();
         let (resource, mut name, subresource) = (part(0), part(1), part(2));
-        let mut access = match *method {
-            _ if watch_path => Verb::Watch,
-            Method::GET => Verb::Get,
-            Method::POST => Verb::Create,
-            Method::PUT => Verb::Update,
-            Method::PATCH => Verb::Patch,
-            Method::DELETE => Verb::Delete,
-            _ => return Err(TargetError::Method(Box::new(respond::method_not_allowed()))),
-        };
+        let mut access = if watch_path { Verb::Watch } else { Verb::of_object(method)? };
         let selected = FieldSelector::parse(query.text("fieldSelector")).ok();
         if name.is_empty() {
             access = match access {

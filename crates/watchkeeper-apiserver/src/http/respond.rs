@@ -9,22 +9,15 @@
 //! - `respond.A3`: a stream is never delayed: whatever is ready is sent. In a compressed stream each flush is a gzip
 //!   member of its own, so that a reader never waits for the next event.
 
-use std::io::Write as _;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use futures_core::Stream;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, VARY, WARNING};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use http_body::{Body, Frame, SizeHint};
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-use watchkeeper_core::{Encoded, Status, StatusReason};
+use watchkeeper_core::{BoxError, Encoded, Status, StatusReason};
 use watchkeeper_wire::protobuf::wrap;
 use watchkeeper_wire::{Kind, transcode};
 
@@ -32,16 +25,15 @@ use super::go_order::GoOrder;
 use super::go_text::beginning;
 use super::gzip::Gzip;
 use super::negotiate::{Accepted, MediaType, Preferences, generic};
+use super::outgoing::{BodyState, Ends};
 use super::pieces::{Growing, Pieces};
 use watchkeeper_core::is_printable;
-use watchkeeper_listen::Budget;
 use watchkeeper_wire::yaml;
+
+pub use super::outgoing::Outgoing;
 
 /// Responses with more bytes are compressed if the client accepts gzip.
 pub const GZIP_BYTES: usize = 128 << 10;
-
-/// Maximum number of uncompressed bytes per gzip member of a stream.
-const MEMBER_BYTES: usize = 256 << 10;
 
 /// Maximum total length of the warnings of a response in bytes; the rest is omitted.
 pub const WARNING_BYTES: usize = 4 << 10;
@@ -49,7 +41,6 @@ pub const WARNING_BYTES: usize = 4 << 10;
 /// Maximum length of a single warning in bytes when the warnings of a response exceed [`WARNING_BYTES`].
 pub const LONG_WARNING_BYTES: usize = 256;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) type EventStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
 
 /// A response.
@@ -112,9 +103,9 @@ impl Response {
     /// Returns 500 if the kind has no protobuf encoding, which negotiation should have prevented.
     pub fn object(code: StatusCode, accepted: Accepted, value: &Value, kind: &Kind) -> Result<Self, Status> {
         let body = match accepted.media {
-            MediaType::Json => json(&GoOrder(value), accepted.pretty),
+            MediaType::JSON => json(&GoOrder(value), accepted.pretty),
             MediaType::Yaml => yaml::write(value).into_bytes(),
-            MediaType::Protobuf => {
+            MediaType::PROTOBUF => {
                 let message = transcode::to_protobuf(&Encoded::json(json(value, false)), kind)
                     .map_err(|error| Status::internal_error(&error))?;
                 wrap(kind.api_version(), kind.kind(), &message)
@@ -126,7 +117,7 @@ impl Response {
     /// Creates a response that is not a Kubernetes kind, such as `/version`: indented JSON, whatever the client
     /// accepts.
     pub fn raw_json(code: StatusCode, value: &impl Serialize) -> Self {
-        Self::encoded(code, MediaType::Json, json(value, true))
+        Self::encoded(code, MediaType::JSON, json(value, true))
     }
 
     /// Creates a response from a status.
@@ -137,13 +128,11 @@ impl Response {
         // Serialized directly and not as a `Value`, to keep Go's field order.
         let text = json(status, accepted.pretty);
         let body = match accepted.media {
-            MediaType::Json => text,
-            MediaType::Yaml => yaml::write(&serde_json::from_slice(&text).unwrap_or_default()).into_bytes(),
-            MediaType::Protobuf => {
-                let kind = Kind::new("", "v1", "Status");
-                let message = transcode::to_protobuf(&Encoded::json(text), &kind).unwrap_or_default();
-                wrap("v1", "Status", &message)
+            MediaType::JSON => text,
+            MediaType::Yaml => {
+                yaml::write(&serde_json::from_slice(&text).expect("encoded above")).into_bytes()
             }
+            MediaType::PROTOBUF => wrap("v1", "Status", &status_message(text)),
         };
         let mut response = Self::encoded(code, accepted.media, body);
         if let Some(wait) = status.retry_after().filter(|wait| !wait.is_zero()) {
@@ -176,7 +165,7 @@ impl Response {
         Self::text(StatusCode::NOT_FOUND, "404 page not found\n")
     }
 
-    /// Creates a streaming response, such as a log or a large list.
+    /// Creates a streaming response, such as a log.
     pub fn stream<S>(code: StatusCode, content_type: HeaderValue, stream: S) -> Self
     where
         S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
@@ -194,7 +183,7 @@ impl Response {
     where
         S: Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
     {
-        let content_type = media.of_watch().unwrap_or(MediaType::Json.as_str());
+        let content_type = media.of_watch().unwrap_or(MediaType::JSON.as_str());
         let mut response = Self::stream(StatusCode::OK, HeaderValue::from_static(content_type), events);
         if compressed {
             response.compressed();
@@ -316,7 +305,13 @@ fn json(value: &impl Serialize, pretty: bool) -> Vec<u8> {
             line
         })
     };
-    written.unwrap_or_default() // our types have string keys and assert_written serializers
+    written.expect("our types have string keys and serializers that do not fail")
+}
+
+/// Converts a status from JSON to protobuf.
+pub(crate) fn status_message(json: Vec<u8>) -> Vec<u8> {
+    let message = transcode::to_protobuf(&Encoded::json(json), &Kind::new("", "v1", "Status"));
+    message.expect("every status has a protobuf encoding")
 }
 
 /// 404: unknown resource. kube-apiserver returns this for known groups and versions; otherwise it returns
@@ -331,139 +326,12 @@ pub fn method_not_allowed() -> Status {
     generic(405, StatusReason::MethodNotAllowed, message.to_owned())
 }
 
-/// Resources released with a response, and the token that ends it.
-#[derive(Default)]
-pub(crate) struct Ends {
-    /// Released once the response has been sent.
-    pub(crate) permit: Option<OwnedSemaphorePermit>,
-    /// Ends streams cleanly when cancelled.
-    pub(crate) stop: Option<CancellationToken>,
-    /// The budget that a compressor is charged to.
-    pub(crate) budget: Budget,
-}
-
-/// The body of a response.
-pub struct Outgoing {
-    state: BodyState,
-    stop: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-    _permit: Option<OwnedSemaphorePermit>,
-}
-
-enum BodyState {
-    Whole(Option<Bytes>),
-    Pieces(Growing),
-    Compressed(Gzip),
-    Stream(EventStream),
-    /// `ended` is the end of the stream, reported after the last event has been sent.
-    Members {
-        stream: EventStream,
-        ended: Option<Result<(), BoxError>>,
-    },
-    Ended,
-}
-
-impl Outgoing {
-    fn new(state: BodyState, ends: Ends) -> Self {
-        let streams = matches!(state, BodyState::Stream(_) | BodyState::Members { .. });
-        let stop = ends.stop.filter(|_| streams).map(|stop| Box::pin(stop.cancelled_owned()));
-        Self { state, stop, _permit: ends.permit }
-    }
-}
-
-impl BodyState {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
-        match self {
-            Self::Ended => Poll::Ready(None),
-            Self::Whole(body) => Poll::Ready(body.take().map(Ok)),
-            Self::Pieces(pieces) => Poll::Ready(next(pieces.next())),
-            Self::Compressed(gzip) => Poll::Ready(next(gzip.next())),
-            Self::Stream(stream) => stream.as_mut().poll_next(context),
-            Self::Members { ended: Some(ended), .. } => {
-                let ended = std::mem::replace(ended, Ok(()));
-                Poll::Ready(ended.err().map(Err))
-            }
-            Self::Members { stream, ended } => {
-                let mut member: Option<GzEncoder<Vec<u8>>> = None;
-                let mut bytes = 0;
-                while bytes < MEMBER_BYTES && ended.is_none() {
-                    match stream.as_mut().poll_next(context) {
-                        Poll::Pending if member.is_none() => return Poll::Pending,
-                        Poll::Pending => break,
-                        Poll::Ready(Some(Ok(event))) => {
-                            let member =
-                                member.get_or_insert_with(|| GzEncoder::new(Vec::new(), Compression::fast()));
-                            bytes += event.len();
-                            assert_written(&member.write_all(&event));
-                        }
-                        Poll::Ready(Some(Err(error))) => *ended = Some(Err(error)),
-                        Poll::Ready(None) => *ended = Some(Ok(())),
-                    }
-                }
-                match member {
-                    Some(mut member) => {
-                        // Flushed first: Go's reader returns the last block of a member only after it has read the
-                        // next header, unless the block was flushed.
-                        assert_written(&member.flush());
-                        Poll::Ready(Some(Ok(member.finish().unwrap_or_default().into())))
-                    }
-                    None => self.poll(context),
-                }
-            }
-        }
-    }
-}
-
-/// Writing to a vector does not fail.
-fn assert_written(outcome: &std::io::Result<()>) {
-    debug_assert!(outcome.is_ok());
-}
-
-fn next(piece: Result<Option<Bytes>, Status>) -> Option<Result<Bytes, BoxError>> {
-    let piece = piece.map_err(|status| {
-        tracing::warn!("failed to encode a list; aborting the response: {}", status.message);
-        status.message.into()
-    });
-    piece.transpose()
-}
-
-impl Body for Outgoing {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let this = &mut *self;
-        if let Poll::Ready(data) = this.state.poll(context) {
-            return Poll::Ready(data.map(|data| data.map(Frame::data)));
-        }
-        // Checked only when there is nothing to send: the check takes a lock, once per watch.
-        let Some(stop) = &mut this.stop else { return Poll::Pending };
-        ready!(stop.as_mut().poll(context));
-        this.stop = None;
-        this.state = BodyState::Ended;
-        Poll::Ready(None)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        matches!(self.state, BodyState::Ended | BodyState::Whole(None))
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match &self.state {
-            BodyState::Whole(body) => SizeHint::with_exact(body.as_ref().map_or(0, Bytes::len) as u64),
-            BodyState::Ended => SizeHint::with_exact(0),
-            _ => SizeHint::default(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use futures_util::stream;
     use http_body_util::BodyExt as _;
+    use tokio_util::sync::CancellationToken;
     use watchkeeper_core::GroupResource;
     use watchkeeper_wire::gzip::Gunzip;
 
@@ -519,7 +387,7 @@ mod tests {
     #[tokio::test]
     async fn large_responses_are_compressed_if_the_client_accepts_gzip() {
         let body = Bytes::from(vec![b'x'; GZIP_BYTES + 1]);
-        let object = |length: usize| Response::encoded(StatusCode::OK, MediaType::Json, body.slice(..length));
+        let object = |length: usize| Response::encoded(StatusCode::OK, MediaType::JSON, body.slice(..length));
         let small = out(object(GZIP_BYTES), true);
         assert!(!small.headers().contains_key(CONTENT_ENCODING));
         assert!(!out(object(GZIP_BYTES + 1), false).headers().contains_key(CONTENT_ENCODING));
@@ -539,7 +407,7 @@ mod tests {
     #[tokio::test]
     async fn each_flush_of_a_compressed_watch_is_a_member_of_its_own() {
         let (sender, receiver) = futures_channel();
-        let answer = out(Response::watch(MediaType::Json, true, receiver), true);
+        let answer = out(Response::watch(MediaType::JSON, true, receiver), true);
         assert_eq!(answer.headers()[CONTENT_ENCODING], "gzip");
         let mut body = answer.into_body();
         let mut gunzip = Gunzip::default();
@@ -569,7 +437,7 @@ mod tests {
     async fn an_error_aborts_a_watch_after_the_events_before_it() {
         for compressed in [false, true] {
             let events = stream::iter([Ok(Bytes::from("a\n")), Err("cut".into())]);
-            let mut body = out(Response::watch(MediaType::Json, compressed, events), true).into_body();
+            let mut body = out(Response::watch(MediaType::JSON, compressed, events), true).into_body();
             assert!(body.frame().await.unwrap().is_ok());
             assert_eq!(body.frame().await.unwrap().unwrap_err().to_string(), "cut");
         }
@@ -579,7 +447,7 @@ mod tests {
     async fn a_stream_ends_when_the_server_stops() {
         let stop = CancellationToken::new();
         let ends = Ends { stop: Some(stop.clone()), ..Ends::default() };
-        let watch = Response::watch(MediaType::Protobuf, false, stream::pending());
+        let watch = Response::watch(MediaType::PROTOBUF, false, stream::pending());
         let answer = watch.into_http(HeaderValue::from_static("id"), false, ends);
         assert_eq!(answer.headers()[CONTENT_TYPE], "application/vnd.kubernetes.protobuf;stream=watch");
         let mut body = answer.into_body();

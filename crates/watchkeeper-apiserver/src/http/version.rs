@@ -84,3 +84,16 @@ impl VersionInfo {
         Err(generic(406, StatusReason::NotAcceptable, message))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_version_is_that_of_the_tables() {
+        let table = include_str!("../../tables/merge.txt");
+        let version = table.lines().find_map(|line| line.strip_prefix("# k8s.io/kubernetes "));
+        let version = version.expect("the table names the version of Kubernetes");
+        assert_eq!(VersionInfo::default().git_version, format!("{version}+watchkeeper"));
+    }
+}

@@ -66,7 +66,7 @@ fn dial_error(address: &KubeletAddress, error: &io::Error) -> String {
     let why = match error.kind() {
         io::ErrorKind::ConnectionRefused => "connect: connection refused",
         io::ErrorKind::HostUnreachable => "connect: no route to host",
-        io::ErrorKind::NetworkUnreachable => "connect: network is no_kubelet_client",
+        io::ErrorKind::NetworkUnreachable => "connect: network is unreachable",
         io::ErrorKind::TimedOut => "i/o timeout",
         _ if error.raw_os_error().is_none() => {
             return format!("dial tcp: lookup {}: no such host", address.host);
@@ -74,4 +74,25 @@ fn dial_error(address: &KubeletAddress, error: &io::Error) -> String {
         _ => &error.to_string(),
     };
     format!("dial tcp {}: {why}", address.authority())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_connection_is_described_in_gos_words() {
+        let address = KubeletAddress { host: "10.0.0.1".into(), port: 10250 };
+        for (kind, why) in [
+            (io::ErrorKind::ConnectionRefused, "connect: connection refused"),
+            (io::ErrorKind::HostUnreachable, "connect: no route to host"),
+            (io::ErrorKind::NetworkUnreachable, "connect: network is unreachable"),
+            (io::ErrorKind::TimedOut, "i/o timeout"),
+        ] {
+            let expected = format!("dial tcp 10.0.0.1:10250: {why}");
+            assert_eq!(dial_error(&address, &kind.into()), expected);
+        }
+        let unknown = dial_error(&address, &io::Error::other("failed to lookup address information"));
+        assert_eq!(unknown, "dial tcp: lookup 10.0.0.1: no such host");
+    }
 }

@@ -75,7 +75,20 @@ pub(super) fn q(text: &str) -> String {
     out
 }
 
-/// Returns the name of the Go type of a value, as `%s` of `reflect.TypeOf`.
+/// Returns the name of the Go type of a value, as `%T`.
+pub(crate) fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// Returns the name of the Go type of a patched value, as `%s` of `reflect.TypeOf`: whole numbers are integers.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",

@@ -29,7 +29,7 @@ mod misfit;
 mod strategic;
 mod strict;
 
-pub(crate) use gofmt::v as go_text;
+pub(crate) use gofmt::{go_type, v as go_text};
 pub use json::{MAX_COPY_BYTES, MAX_OPERATIONS, apply as json};
 pub use merge::apply as merge;
 pub use misfit::misfit;

@@ -102,7 +102,7 @@ impl Encoder {
                 Err(self.wrong_shape(message, ""))
             }
             Some((Shape::PartialObjectMetadata, version)) => match self.accepted.media {
-                MediaType::Protobuf => Ok(self.respond(code, self.partial_message(&value, version)?)),
+                MediaType::PROTOBUF => Ok(self.respond(code, self.partial_message(&value, version)?)),
                 _ => Response::object(code, self.accepted, &self.partial(&value, version), kind),
             },
             Some((Shape::Table, version)) => {
@@ -115,10 +115,7 @@ impl Encoder {
     /// Returns an object with its type: JSON without a newline, or protobuf in an envelope.
     pub(super) fn bare(&self, stored: &Stored) -> Result<Bytes, Status> {
         let object = stored.object();
-        let encoding = match self.accepted.media {
-            MediaType::Protobuf => Encoding::Protobuf,
-            _ => Encoding::Json,
-        };
+        let encoding = self.accepted.media.encoding();
         if self.view.is_verbatim() {
             return self.typed(&object.encoded, encoding);
         }
@@ -221,8 +218,8 @@ impl Encoder {
     /// Returns encoded bytes as a response, with a newline or indentation for JSON.
     pub(super) fn respond(&self, code: StatusCode, mut body: Vec<u8>) -> Response {
         match (self.accepted.media, self.accepted.pretty) {
-            (MediaType::Json, true) => body = indent(&body),
-            (MediaType::Json, false) => body.push(b'\n'),
+            (MediaType::JSON, true) => body = indent(&body),
+            (MediaType::JSON, false) => body.push(b'\n'),
             _ => {}
         }
         Response::encoded(code, self.accepted.media, body)

@@ -9,7 +9,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::thread;
 
 use crate::http::go_order::GoOrder;
 use crate::http::{GZIP_BYTES, MediaType, MetaVersion, Pieces, Response, Shape};
@@ -22,17 +21,12 @@ use serde_json::{Value, json};
 use watchkeeper_core::{GroupVersionKind, Status, Timestamp};
 use watchkeeper_listen::Charge;
 use watchkeeper_print::default_storage_class;
-use watchkeeper_wire::transcode::{self, Types};
-use watchkeeper_wire::{Kind, protobuf, yaml};
+use watchkeeper_wire::{Kind, yaml};
 
 use super::indent::Indent;
-use super::{Encoder, Page, View};
-
-/// Lists with at least this many objects are transcoded on several threads: below, threads cost more than they save.
-const MANY: usize = 500;
-
-/// The number of objects measured at a time: their messages are in memory together.
-const MEASURED: usize = 4096;
+use super::list_items::MANY;
+use super::message_list::{measure, message_list, put_bytes};
+use super::{Encoder, Page};
 
 /// Spare capacity for the last item of a piece, in bytes.
 const ITEM_BYTES: usize = 4 << 10;
@@ -77,7 +71,7 @@ impl Encoder {
     /// Returns whether the page must be measured on a blocking thread: protobuf needs the length of all items before
     /// the first can be sent.
     pub fn measures(&self, page: &Page) -> bool {
-        self.accepted.media == MediaType::Protobuf && page.items.len() >= MANY
+        self.accepted.media == MediaType::PROTOBUF && page.items.len() >= MANY
     }
 
     /// Returns a page of a list. `charge` is for [its memory](Page::held_bytes).
@@ -130,85 +124,9 @@ impl Encoder {
         }
     }
 
-    /// Appends a list item, without its type unless it is of a custom kind.
-    fn item(&self, stored: &Stored, out: &mut Vec<u8>) -> Result<(), Status> {
-        if self.accepted.media == MediaType::Yaml {
-            let mut value = self.view.value(stored)?;
-            if self.resource.custom.is_some() {
-                value["apiVersion"] = self.kind.api_version().into();
-                value["kind"] = self.kind.kind().into();
-            }
-            return self.element(&value, out);
-        }
-        if self.resource.custom.is_some() {
-            out.extend_from_slice(&self.bare(stored)?);
-            return Ok(());
-        }
-        if self.view.is_verbatim() {
-            transcode::to_json(&stored.object().encoded, &self.kind, Types::Omitted, out)
-                .map_err(|error| Status::internal_error(&error))
-        } else {
-            serde_json::to_writer(out, &self.view.value(stored)?).map_err(Status::internal_error)
-        }
-    }
-
-    /// Appends an element of a list as JSON or YAML.
-    fn element(&self, element: &impl Serialize, out: &mut Vec<u8>) -> Result<(), Status> {
-        if self.accepted.media == MediaType::Yaml {
-            let value = serde_json::to_value(element).map_err(Status::internal_error)?;
-            out.extend_from_slice(yaml::write(&Value::Array(vec![value])).as_bytes());
-            return Ok(());
-        }
-        serde_json::to_writer(out, element).map_err(Status::internal_error)
-    }
-
-    /// Returns the messages of some items, from the cache or newly encoded.
-    fn item_messages(&self, items: &[Arc<Stored>]) -> Result<Vec<Bytes>, Status> {
-        let kept = self.messages.as_ref().filter(|_| self.view == View::Own);
-        let revisions = items.iter().map(|stored| stored.modified());
-        let mut found = kept.map_or_else(|| vec![None; items.len()], |kept| kept.find(revisions));
-        let missing: Vec<&Arc<Stored>> =
-            items.iter().zip(&found).filter(|(_, it)| it.is_none()).map(|(stored, _)| stored).collect();
-        let new = self.new_messages(&missing)?;
-        for (slot, message) in found.iter_mut().filter(|it| it.is_none()).zip(&new) {
-            *slot = Some(message.clone());
-        }
-        let new = missing.iter().map(|stored| stored.modified()).zip(new).collect();
-        if let Some(kept) = kept {
-            kept.keep(new);
-        }
-        Ok(found.into_iter().flatten().collect())
-    }
-
-    /// Transcodes objects, on all processors if there are many.
-    fn new_messages(&self, objects: &[&Arc<Stored>]) -> Result<Vec<Bytes>, Status> {
-        // Without spare capacity, since they may be cached.
-        let encode = |stored: &&Arc<Stored>| Ok(Bytes::from(self.message(stored)?.into_boxed_slice()));
-        let processors = thread::available_parallelism().map_or(1, Into::into);
-        if objects.len() < MANY || processors == 1 {
-            return objects.iter().map(encode).collect();
-        }
-        let encode_all = |part: &[&Arc<Stored>]| part.iter().map(encode).collect::<Result<Vec<_>, Status>>();
-        let (first, rest) = objects.split_at(objects.len() / processors);
-        thread::scope(|scope| {
-            let parts = rest.chunks(rest.len().div_ceil(processors - 1));
-            let threads: Vec<_> = parts.map(|part| scope.spawn(move || encode_all(part))).collect();
-            let mut messages = encode_all(first)?;
-            for thread in threads {
-                messages.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-            }
-            Ok(messages)
-        })
-    }
-
-    /// Returns the messages of some items, reduced to their metadata.
-    fn partial_messages(&self, items: &[Arc<Stored>]) -> Result<Vec<Bytes>, Status> {
-        items.iter().map(|stored| Ok(self.partial_bare(&self.view.value(stored)?)?.into())).collect()
-    }
-
     /// Returns the metadata of the list. A list of custom objects has an empty `continue` on the last page.
     fn list_metadata(&self, page: &Page) -> Result<Value, Status> {
-        let mut metadata = serde_json::to_value(metadata(page)).map_err(Status::internal_error)?;
+        let mut metadata = serde_json::to_value(list_meta(page)).map_err(Status::internal_error)?;
         if self.resource.custom.is_some() && metadata["continue"].is_null() {
             metadata["continue"] = "".into();
         }
@@ -228,7 +146,7 @@ impl ListBody {
     fn new(encoder: Encoder, page: Page, charge: Option<Charge>) -> Result<Self, Status> {
         let media = encoder.accepted.media;
         let (form, (start, mut end)) = match (encoder.accepted.transform, media) {
-            (None, MediaType::Json | MediaType::Yaml) => {
+            (None, MediaType::JSON | MediaType::Yaml) => {
                 let around = Around {
                     kind: &encoder.list_kind(),
                     api_version: encoder.kind.api_version(),
@@ -243,25 +161,30 @@ impl ListBody {
                 };
                 (Form::Object, around?)
             }
-            (None, MediaType::Protobuf) => {
-                let lengths = measure(&page, |items| encoder.item_messages(items))?;
-                let around = message_list(&page, &lengths, encoder.kind.api_version(), &encoder.list_kind());
+            (None, MediaType::PROTOBUF) => {
+                let lengths = measure(&page.items, |items| encoder.item_messages(items))?;
+                let around = message_list(
+                    &list_meta(&page),
+                    &lengths,
+                    encoder.kind.api_version(),
+                    &encoder.list_kind(),
+                );
                 (Form::Message(lengths), around)
             }
             (Some((Shape::PartialObjectMetadata, _)), _) => {
                 let message = "you requested PartialObjectMetadata, but the requested object is a list";
                 return Err(encoder.wrong_shape(message, "List"));
             }
-            (Some((Shape::PartialObjectMetadataList, version)), MediaType::Protobuf) => {
-                let lengths = measure(&page, |items| encoder.partial_messages(items))?;
-                let around = message_list(&page, &lengths, version.api_version(), PARTIAL_LIST);
+            (Some((Shape::PartialObjectMetadataList, version)), MediaType::PROTOBUF) => {
+                let lengths = measure(&page.items, |items| encoder.partial_messages(items))?;
+                let around = message_list(&list_meta(&page), &lengths, version.api_version(), PARTIAL_LIST);
                 (Form::PartialMessage(lengths), around)
             }
             (Some((Shape::PartialObjectMetadataList, version)), _) => {
                 let around = Around {
                     kind: PARTIAL_LIST,
                     api_version: version.api_version(),
-                    metadata: json!(metadata(&page)),
+                    metadata: json!(list_meta(&page)),
                     items: (!page.items.is_empty()).then_some([]), // null if empty, as in kube-apiserver
                 };
                 (Form::Partial(version), split(&around, media, "items", &page)?)
@@ -271,16 +194,16 @@ impl ListBody {
                 let default_class = default_class(&encoder, &page)?;
                 let printer = encoder.printer_at(version, now);
                 let around = if page.items.is_empty() {
-                    printer.list(&[], metadata(&page))
+                    printer.list(&[], list_meta(&page))
                 } else {
-                    printer.list_of_rows(metadata(&page))
+                    printer.list_of_rows(list_meta(&page))
                 };
                 let around = split(&around, media, "rows", &page)?;
                 (Form::Row { version, now, default_class }, around)
             }
         };
-        let pretty = media == MediaType::Json && encoder.accepted.pretty;
-        if media == MediaType::Json && !pretty {
+        let pretty = media == MediaType::JSON && encoder.accepted.pretty;
+        if media == MediaType::JSON && !pretty {
             end.push(b'\n');
         }
         let indent = pretty.then(Indent::default);
@@ -316,7 +239,7 @@ impl ListBody {
             }
             return Ok(to);
         }
-        let is_json = encoder.accepted.media == MediaType::Json;
+        let is_json = encoder.accepted.media == MediaType::JSON;
         for (position, stored) in self.items.iter().enumerate().skip(from) {
             if out.len() >= bytes {
                 return Ok(position);
@@ -416,65 +339,12 @@ fn default_class(encoder: &Encoder, page: &Page) -> Result<Option<String>, Statu
     Ok(default_storage_class(&values?).map(str::to_owned))
 }
 
-fn metadata(page: &Page) -> ListMeta {
+fn list_meta(page: &Page) -> ListMeta {
     ListMeta {
         resource_version: page.revision.to_string(),
         continue_token: page.continue_token.clone().unwrap_or_default(),
         remaining_item_count: page.remaining.and_then(|left| i64::try_from(left).ok()),
     }
-}
-
-/// Returns the lengths of the messages of a page.
-fn measure(
-    page: &Page,
-    encode: impl Fn(&[Arc<Stored>]) -> Result<Vec<Bytes>, Status>,
-) -> Result<Vec<u32>, Status> {
-    let mut lengths = Vec::with_capacity(page.items.len());
-    for items in page.items.chunks(MEASURED) {
-        for message in encode(items)? {
-            lengths.push(u32::try_from(message.len()).map_err(Status::internal_error)?);
-        }
-    }
-    Ok(lengths)
-}
-
-/// Returns the bytes before and after the items of a list in its envelope: metadata is field 1, items are field 2.
-fn message_list(page: &Page, lengths: &[u32], api_version: &str, kind: &str) -> (Vec<u8>, Vec<u8>) {
-    let ListMeta { resource_version, continue_token, remaining_item_count } = metadata(page);
-    let mut meta = Vec::new();
-    put_bytes(&mut meta, 1, b""); // selfLink, always present and empty
-    put_bytes(&mut meta, 2, resource_version.as_bytes());
-    put_bytes(&mut meta, 3, continue_token.as_bytes());
-    if let Some(left) = remaining_item_count.and_then(|left| u64::try_from(left).ok()) {
-        meta.push(4 << 3);
-        put_varint(&mut meta, left);
-    }
-    let items: usize = lengths.iter().map(|length| field_bytes(*length as usize)).sum();
-    let mut start = protobuf::wrap_start(api_version, kind, items + field_bytes(meta.len()));
-    put_bytes(&mut start, 1, &meta);
-    (start, protobuf::WRAP_END.to_vec())
-}
-
-/// Returns the encoded length of a field that [`put_bytes`] writes.
-fn field_bytes(length: usize) -> usize {
-    let bits = usize::BITS - length.leading_zeros();
-    1 + bits.div_ceil(7).max(1) as usize + length
-}
-
-/// Appends a length-delimited field with a number below 16.
-pub(super) fn put_bytes(out: &mut Vec<u8>, field: u8, bytes: &[u8]) {
-    out.push(field << 3 | 2);
-    put_varint(out, bytes.len() as u64);
-    out.extend_from_slice(bytes);
-}
-
-/// Appends a varint.
-fn put_varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }
 
 #[cfg(test)]
@@ -527,11 +397,11 @@ mod tests {
             Some((Shape::Table, MetaVersion::V1)),
         ];
         for resource in RESOURCES {
-            for media in [MediaType::Json, MediaType::Yaml, MediaType::Protobuf] {
+            for media in [MediaType::JSON, MediaType::Yaml, MediaType::PROTOBUF] {
                 for (transform, pretty) in
                     shapes.into_iter().flat_map(|shape| [(shape, false), (shape, true)])
                 {
-                    if media == MediaType::Protobuf && matches!(transform, Some((Shape::Table, _))) {
+                    if media == MediaType::PROTOBUF && matches!(transform, Some((Shape::Table, _))) {
                         continue; // not offered
                     }
                     for count in [0, 1, 5] {
@@ -560,12 +430,12 @@ mod tests {
                     let form = |media, pretty| {
                         all(&mut body(resource, Accepted { media, pretty, transform }, count), 1)
                     };
-                    let json = form(MediaType::Json, false);
+                    let json = form(MediaType::JSON, false);
                     let value: Value = serde_json::from_slice(&json).unwrap();
                     let elements = value.get("items").or(value.get("rows")).unwrap();
                     assert_eq!(elements.as_array().map_or(0, Vec::len) as u64, count);
                     assert_eq!(value["metadata"]["continue"], "next");
-                    assert_eq!(form(MediaType::Json, true), indent(&json));
+                    assert_eq!(form(MediaType::JSON, true), indent(&json));
                     assert_eq!(String::from_utf8(form(MediaType::Yaml, false)).unwrap(), yaml::write(&value));
                 }
             }
@@ -575,7 +445,7 @@ mod tests {
     #[test]
     fn only_one_storage_class_is_marked_as_the_default_in_a_list() {
         let transform = Some((Shape::Table, MetaVersion::V1));
-        let accepted = Accepted { media: MediaType::Json, pretty: false, transform };
+        let accepted = Accepted { media: MediaType::JSON, pretty: false, transform };
         let table = all(&mut body(RESOURCES[1], accepted, 3), 1);
         assert_eq!(String::from_utf8(table).unwrap().matches("(default)").count(), 1);
     }

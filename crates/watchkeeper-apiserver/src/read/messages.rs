@@ -43,8 +43,8 @@ struct Generation {
 impl Messages {
     /// Returns the cached messages of these revisions.
     pub(super) fn find(&self, revisions: impl Iterator<Item = Revision>) -> Vec<Option<Bytes>> {
+        let mut dropped = Vec::new(); // declared before the lock, and so freed after it
         let mut state = self.state.lock();
-        let mut dropped = Vec::new();
         revisions
             .map(|revision| {
                 if let Some(message) = state.young.messages.get(&revision) {
@@ -59,7 +59,7 @@ impl Messages {
 
     /// Adds messages to the cache.
     pub(super) fn keep(&self, messages: Vec<(Revision, Bytes)>) {
-        let mut dropped = Vec::new(); // freed after the lock
+        let mut dropped = Vec::new(); // freed after the lock is released
         let mut state = self.state.lock();
         for (revision, message) in messages {
             dropped.extend(state.put(revision, message));

@@ -19,6 +19,8 @@ mod encode;
 mod events;
 mod indent;
 mod list_body;
+mod list_items;
+mod message_list;
 mod messages;
 mod page;
 mod selection;
@@ -39,6 +41,7 @@ use tokio::time::timeout;
 use watchkeeper_core::{FieldSelector, ObjectKey, Status};
 
 pub use encode::Encoder;
+pub(crate) use events::core_json_patch;
 pub use events::{EVENTS_GROUP, core_event, new_event};
 pub use messages::{GENERATION_BYTES, Messages};
 pub use page::Page;

@@ -12,8 +12,8 @@ pub struct Selection {
     scope: Scope,
     labels: LabelSelector,
     fields: FieldSelector,
-    /// Whether all fields are in the head, so that bodies need not be parsed.
-    head_only: bool,
+    /// Whether all fields are in the metadata, so that bodies need not be parsed.
+    metadata_only: bool,
 }
 
 impl Selection {
@@ -25,8 +25,8 @@ impl Selection {
         let fields = options.field_selector.clone();
         scope.resource.check_fields(&fields).map_err(|error| Status::bad_request(error.to_string()))?;
         let own = |label: &str| scope.resource.fields.own.iter().any(|field| field.label == label);
-        let head_only = !fields.requirements().iter().any(|it| own(it.field()));
-        Ok(Self { scope: scope.clone(), labels: options.label_selector.clone(), fields, head_only })
+        let metadata_only = !fields.requirements().iter().any(|it| own(it.field()));
+        Ok(Self { scope: scope.clone(), labels: options.label_selector.clone(), fields, metadata_only })
     }
 
     /// Returns whether everything in the namespace is selected.
@@ -36,21 +36,23 @@ impl Selection {
 
     /// Returns whether an object is selected.
     pub fn matches(&self, stored: &Stored) -> bool {
-        let head = &stored.object().metadata;
-        let key = head.key();
+        let metadata = &stored.object().metadata;
+        let key = metadata.key();
         if self.scope.name.as_deref().is_some_and(|name| name != key.name())
-            || !self.labels.matches(|label| head.label(label))
+            || !self.labels.matches(|label| metadata.label(label))
         {
             return false;
         }
-        if self.head_only {
+        if self.metadata_only {
             return self.fields.matches(|field| match field {
                 "metadata.name" => Some(key.name()),
                 "metadata.namespace" => Some(key.namespace().unwrap_or_default()),
                 _ => None,
             });
         }
-        let value = self.scope.view.value(stored).unwrap_or_default();
-        self.scope.resource.selects(&self.fields, &value)
+        match self.scope.view.value(stored) {
+            Ok(value) => self.scope.resource.selects(&self.fields, &value),
+            Err(_) => true, // not omitted in silence: encoding it fails too, and reports why
+        }
     }
 }

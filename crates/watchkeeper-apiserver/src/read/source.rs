@@ -62,8 +62,8 @@ impl StoreSource {
             let omitted = resource.rules().version_annotations();
             value = json!({"metadata": metadata_alone(omitted, &value["metadata"])});
         }
-        let head = stored.object().metadata.clone();
-        Ok(Object { metadata: head, encoded: Encoded::json(value.to_string().into_bytes()) })
+        let metadata = stored.object().metadata.clone();
+        Ok(Object { metadata, encoded: Encoded::json(value.to_string().into_bytes()) })
     }
 
     fn options(&self, query: Vec<(&'static str, String)>) -> Result<ListOptions, Status> {

@@ -53,7 +53,7 @@ impl ContinueToken {
     pub fn encode(&self) -> String {
         let rv = self.at.map_or(-1, |at| i64::try_from(at.get()).unwrap_or(i64::MAX));
         let wire = Wire { v: VERSION.to_owned(), rv, start: self.start.clone() };
-        URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).unwrap_or_default())
+        URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).expect("strings and numbers can be encoded"))
     }
 
     /// Decodes a token.

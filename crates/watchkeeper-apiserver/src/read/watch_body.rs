@@ -12,8 +12,9 @@
 
 use std::sync::Arc;
 
+use crate::http::Shape;
 use crate::http::go_order::GoOrder;
-use crate::http::{MediaType, Shape};
+use crate::http::respond::status_message;
 use crate::store::{Revision, Stored};
 use bytes::Bytes;
 use futures_core::Stream;
@@ -21,9 +22,9 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use watchkeeper_core::{Bookmark, BoxError, Encoded, Encoding, Status, WatchEventType};
 use watchkeeper_listen::Charge;
-use watchkeeper_wire::{Kind, protobuf, transcode};
+use watchkeeper_wire::{protobuf, transcode};
 
-use super::list_body::put_bytes;
+use super::message_list::put_bytes;
 use super::{Encoder, Step, View, WatchChange, Watcher};
 
 /// Approximate size of a piece in bytes; the first piece is a single event.
@@ -215,10 +216,7 @@ impl Frames {
     }
 
     fn encoding(&self) -> Encoding {
-        match self.encoder.accepted.media {
-            MediaType::Protobuf => Encoding::Protobuf,
-            _ => Encoding::Json,
-        }
+        self.encoder.accepted.media.encoding()
     }
 
     fn frame(&self, out: &mut Vec<u8>, kind: WatchEventType, object: &[u8]) {
@@ -228,13 +226,10 @@ impl Frames {
 
 /// Returns the frame of an ERROR event.
 pub(crate) fn error_frame(status: &Status, encoding: Encoding) -> Bytes {
-    let text = serde_json::to_vec(status).unwrap_or_default(); // strings and numbers only: cannot fail
+    let text = serde_json::to_vec(status).expect("strings and numbers can be encoded");
     let object = match encoding {
         Encoding::Json => text,
-        Encoding::Protobuf => {
-            let message = transcode::to_protobuf(&Encoded::json(text), &Kind::new("", "v1", "Status"));
-            protobuf::wrap("v1", "Status", &message.unwrap_or_default())
-        }
+        Encoding::Protobuf => protobuf::wrap("v1", "Status", &status_message(text)),
     };
     let mut out = Vec::new();
     frame(&mut out, encoding, WatchEventType::Error, &object);

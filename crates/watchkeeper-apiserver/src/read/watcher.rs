@@ -24,7 +24,7 @@ use watchkeeper_core::Status;
 
 use super::{Reader, Scope, Selection, read_status};
 
-/// The interval between bookmarks, less up to a quarter.
+/// The maximum interval between bookmarks. Each interval is shortened by a random amount, at most a quarter.
 pub const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 
 /// The time before the end of a watch at which it sends a last bookmark.

@@ -1,15 +1,16 @@
 //! Events: two groups serve the same objects with different field names. The stored form is that of the core group.
 
 use serde_json::{Map, Value};
+use watchkeeper_core::Quoted;
 
 use crate::rules::KindRules;
-use crate::validate::faults::Faults;
-use crate::validate::field::{Field, Object};
+use crate::validate::faults::{Faults, shown};
+use crate::validate::field::Object;
 use crate::validate::metadata;
 use crate::validate::syntax::qualified_name;
 
-/// Field names in the core group, and in `events.k8s.io`.
-const NAMES: [(&str, &str); 7] = [
+/// Field names in the core group, and in `events.k8s.io`. Other fields have the same name in both.
+pub(crate) const NAMES: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
     ("firstTimestamp", "deprecatedFirstTimestamp"),
     ("involvedObject", "regarding"),
@@ -47,7 +48,8 @@ impl KindRules for Events {
     }
 }
 
-/// Events of `events.k8s.io`.
+/// Events of `events.k8s.io`. Only their metadata is validated here: requests over HTTP are converted to the core group,
+/// and validated by [`Events`].
 #[derive(Debug)]
 pub(in crate::rules) struct EventsV1;
 
@@ -77,13 +79,10 @@ fn event(object: Object<'_>, faults: &mut Faults) {
     let namespace = object.field("metadata").child("namespace").text();
     let reporter = object.field("reportingComponent");
     let mismatch = |faults: &mut Faults| {
-        faults.invalid_value(
-            &about,
-            crate::validate::faults::shown(&serde_json::Value::String(about.text().to_owned())),
-            "does not match event.namespace",
-        );
+        let shown = shown(&Value::String(about.text().to_owned()));
+        faults.invalid_value(&about, shown, "does not match event.namespace");
     };
-    if !has_time(&object.field("eventTime")) {
+    if object.field("eventTime").is_empty() {
         let fits = match about.text() {
             "" => matches!(namespace, "" | "default"),
             about => about == namespace,
@@ -100,7 +99,7 @@ fn event(object: Object<'_>, faults: &mut Faults) {
         faults.required(&reporter, "");
     }
     for why in qualified_name(reporter.text()) {
-        faults.invalid_value(&reporter, watchkeeper_core::Quoted(reporter.text()), &why);
+        faults.invalid_value(&reporter, Quoted(reporter.text()), &why);
     }
     for name in ["reportingInstance", "action", "reason"] {
         let field = object.field(name);
@@ -115,8 +114,4 @@ fn event(object: Object<'_>, faults: &mut Faults) {
     if message.len() > MOST_MESSAGE_BYTES {
         faults.invalid_value(&message, "\"\"", &format!("can have at most {MOST_MESSAGE_BYTES} characters"));
     }
-}
-
-fn has_time(field: &Field<'_>) -> bool {
-    !field.is_empty()
 }

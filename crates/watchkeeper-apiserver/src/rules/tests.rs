@@ -49,7 +49,7 @@ fn no_code_outside_of_the_lookup_selects_by_the_name_of_a_resource() {
     assert!(found.is_empty(), "rules.R1: ask the rules of the row instead:\n{}", found.join("\n"));
 }
 
-/// Whether a line compares with, or matches on, the plural name of a built-in resource.
+/// Returns whether a line compares with, or matches on, the plural name of a built-in resource.
 fn selects_by_resource(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
     let compares = ["=>", "==", "!=", "matches!(", ".is("].iter().any(|mark| code.contains(mark));

@@ -3,7 +3,7 @@
 //! Input: [`write`](mod@crate::write), with an object that has its defaults.
 //! Output: the causes of a 422, in the order in which kube-apiserver lists them.
 //!
-//! What a kind validates is in its [`rules`](mod@crate::rules); here are the checks that kinds share.
+//! The checks of a kind are in its [`rules`](mod@crate::rules); this module has those that kinds share.
 //!
 //! Invariants:
 //! - `validate.V1`: what kube-apiserver accepts is accepted. A rule that is missing here refuses nothing.

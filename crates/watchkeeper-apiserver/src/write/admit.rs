@@ -1,4 +1,4 @@
-//! Admission: the calls of the admission chain, and of the allocator of addresses.
+//! Admission: requests to the admission chain, and to the allocator of addresses.
 
 use serde_json::Value;
 use tokio::sync::OwnedMutexGuard;
@@ -9,30 +9,6 @@ use super::{Call, Writer};
 use crate::admission::{AdmissionRequest, Operation};
 
 impl Writer {
-    /// Lets the admission chain complete an object, or refuse it.
-    pub(super) async fn mutate(
-        &self,
-        call: &Call<'_>,
-        operation: Operation,
-        old: Option<&Draft>,
-        new: Option<&mut Draft>,
-        dry_run: bool,
-    ) -> Result<(), Status> {
-        self.admission.mutate(call.admission(operation, old, new, dry_run)).await
-    }
-
-    /// Lets the admission chain refuse an object that has been completed.
-    pub(super) async fn validate_admission(
-        &self,
-        call: &Call<'_>,
-        operation: Operation,
-        old: Option<&Draft>,
-        new: Option<&mut Draft>,
-        dry_run: bool,
-    ) -> Result<(), Status> {
-        self.admission.validate(call.admission(operation, old, new, dry_run)).await
-    }
-
     /// Admits what is posted to a subresource, or is not stored.
     pub(super) async fn admit_body(
         &self,
@@ -41,8 +17,9 @@ impl Writer {
         dry_run: bool,
     ) -> Result<Value, Status> {
         let mut draft = Draft::of_body(body);
-        self.mutate(call, Operation::Create, None, Some(&mut draft), dry_run).await?;
-        self.validate_admission(call, Operation::Create, None, Some(&mut draft), dry_run).await?;
+        let chain = &self.admission;
+        chain.mutate(call.admission(Operation::Create, None, Some(&mut draft), dry_run)).await?;
+        chain.validate(call.admission(Operation::Create, None, Some(&mut draft), dry_run)).await?;
         Ok(draft.into_body())
     }
 
@@ -51,11 +28,12 @@ impl Writer {
     /// # Errors
     /// The status of the plugin that refuses it.
     pub async fn admit_connect(&self, call: &Call<'_>) -> Result<(), Status> {
-        self.mutate(call, Operation::Connect, None, None, false).await?;
-        self.validate_admission(call, Operation::Connect, None, None, false).await
+        let request = || call.admission(Operation::Connect, None, None, false);
+        self.admission.mutate(request()).await?;
+        self.admission.validate(request()).await
     }
 
-    /// Waits until nobody else allocates addresses; not at all for kinds that have none.
+    /// Waits until no other request allocates addresses; not at all for kinds that have none.
     pub(super) async fn lock_addresses(&self, call: &Call<'_>) -> Option<OwnedMutexGuard<()>> {
         if call.resource.rules().allocates_addresses() { Some(self.addresses.lock().await) } else { None }
     }
@@ -75,7 +53,8 @@ impl Writer {
 }
 
 impl<'a> Call<'a> {
-    fn admission<'b>(
+    /// Returns the call as the admission chain sees it.
+    pub(super) fn admission<'b>(
         &'b self,
         operation: Operation,
         old_object: Option<&'b Draft>,

@@ -138,7 +138,7 @@ impl Configuration {
     /// Converts the merged object to a draft: 500 if a string does not have its format.
     fn draft(&self, object: &Value, call: &Call<'_>) -> Result<Draft, Status> {
         let text = object.to_string();
-        let decoded = read_object(text.as_bytes(), MediaType::Json, &self.kind)
+        let decoded = read_object(text.as_bytes(), MediaType::JSON, &self.kind)
             .and_then(|sent| sent.pruned_by(call.resource.custom.as_deref()).judge(FieldValidation::Ignore));
         decoded.and_then(|decoded| Draft::read(decoded.value, call.resource)).map_err(|status| {
             let why = reason_in(&status.message, &self.kind.kind);

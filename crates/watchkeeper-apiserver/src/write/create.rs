@@ -39,7 +39,9 @@ impl Writer {
         let prefix = draft.text("generateName").to_owned();
         let is_generated = draft.text("name").is_empty() && !prefix.is_empty();
         check_serving(call, if is_generated { &prefix } else { draft.text("name") })?;
-        self.mutate(call, Operation::Create, None, Some(&mut draft), options.dry_run).await?;
+        self.admission
+            .mutate(call.admission(Operation::Create, None, Some(&mut draft), options.dry_run))
+            .await?;
         let _addresses = self.lock_addresses(call).await;
         let mut taken = String::new();
         for _ in 0..NAMES_TRIED {
@@ -52,7 +54,9 @@ impl Writer {
             if !is_labelled {
                 call.resource.rules().set_default_labels(&mut draft);
             }
-            self.validate_admission(call, Operation::Create, None, Some(&mut draft), options.dry_run).await?;
+            self.admission
+                .validate(call.admission(Operation::Create, None, Some(&mut draft), options.dry_run))
+                .await?;
             self.allocate(call, None, &mut draft).await?;
             match self.create_draft(call, &draft, options.dry_run).await {
                 Err(status) if is_generated && status.is_already_exists() => {}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::http::{DeleteOptions, Propagation, method_not_allowed};
 use crate::registry::{Resource, Verb};
-use crate::store::{Precondition, Stored, WriteError};
+use crate::store::{Precondition, Revision, Stored, WriteError};
 use serde_json::Value;
 use watchkeeper_core::{GroupKind, GroupResource, Outcome, Status, StatusDetails, Timestamp};
 
@@ -37,7 +37,7 @@ impl Writer {
         call: &Call<'_>,
         options: &DeleteOptions,
     ) -> Result<WriteResponse, Status> {
-        self.mutate(call, Operation::Delete, None, None, options.dry_run).await?;
+        self.admission.mutate(call.admission(Operation::Delete, None, None, options.dry_run)).await?;
         self.remove_object(call, options, true).await
     }
 
@@ -56,44 +56,16 @@ impl Writer {
             let old = Draft::shown(&stored, call.resource)?;
             check_preconditions(call, &old, options)?;
             if is_admitted {
-                self.validate_admission(call, Operation::Delete, Some(&old), None, options.dry_run).await?;
+                self.admission
+                    .validate(call.admission(Operation::Delete, Some(&old), None, options.dry_run))
+                    .await?;
             }
-            let outcome = match decide(call, &old, options) {
+            let step = match decide(call, &old, options) {
                 Step::Hold(new) if *new == old => return Ok(held(ResponseBody::Stored(stored), options)),
-                Step::Hold(new) if options.dry_run => {
-                    return Ok(held(ResponseBody::Value(new.typed(call.resource)), options));
-                }
-                Step::Remove if options.dry_run => return Ok(gone(call, stored)),
-                Step::End(new) if options.dry_run => {
-                    return Ok(WriteResponse::new(200, ResponseBody::Value(new.typed(call.resource))));
-                }
-                Step::Hold(new) => {
-                    let written = self
-                        .store
-                        .put(
-                            &collection,
-                            new.unversioned(call.resource)?,
-                            Precondition::At(stored.modified()),
-                        )
-                        .await;
-                    written.map(|stored| held(ResponseBody::Stored(stored), options))
-                }
-                Step::End(new) => {
-                    let expected = Precondition::At(stored.modified());
-                    match self.store.put(&collection, new.unversioned(call.resource)?, expected).await {
-                        Ok(ending) => {
-                            let deleted = self.store.delete(&collection, &key, Some(ending.modified())).await;
-                            deleted.map(|last| gone(call, last))
-                        }
-                        Err(error) => Err(error),
-                    }
-                }
-                Step::Remove => {
-                    let deleted = self.store.delete(&collection, &key, Some(stored.modified())).await;
-                    deleted.map(|last| gone(call, last))
-                }
+                step if options.dry_run => return Ok(step.response(call, stored, options)),
+                step => step,
             };
-            match outcome {
+            match self.take_step(call, step, stored.modified(), options).await? {
                 Ok(mut written) => {
                     if options.propagation.is_none() && options.orphan_dependents.is_none() {
                         let warning = call.resource.rules().propagation_warning();
@@ -106,6 +78,33 @@ impl Writer {
             }
         }
         Err(call.conflict(MODIFIED))
+    }
+
+    /// Takes a step that was decided on the object at a revision. The inner error is that of the store: after a conflict
+    /// the step has to be decided again.
+    async fn take_step(
+        &self,
+        call: &Call<'_>,
+        step: Step,
+        at: Revision,
+        options: &DeleteOptions,
+    ) -> Result<Result<WriteResponse, WriteError>, Status> {
+        let (collection, key) = (call.collection()?, call.key()?);
+        let written = match &step {
+            Step::Remove => None,
+            Step::End(new) | Step::Hold(new) => Some(new.unversioned(call.resource)?),
+        };
+        let mut at = at;
+        if let Some(value) = written {
+            match self.store.put(&collection, value, Precondition::At(at)).await {
+                Ok(stored) if matches!(step, Step::Hold(_)) => {
+                    return Ok(Ok(held(ResponseBody::Stored(stored), options)));
+                }
+                Ok(ending) => at = ending.modified(),
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(self.store.delete(&collection, &key, Some(at)).await.map(|last| gone(call, last)))
     }
 
     /// Deletes the found objects of a collection.
@@ -127,6 +126,17 @@ impl Writer {
             }
         }
         Ok(())
+    }
+}
+
+impl Step {
+    /// Returns the response of a dry run.
+    fn response(self, call: &Call<'_>, stored: Arc<Stored>, options: &DeleteOptions) -> WriteResponse {
+        match self {
+            Self::Remove => gone(call, stored),
+            Self::End(new) => WriteResponse::new(200, ResponseBody::Value(new.typed(call.resource))),
+            Self::Hold(new) => held(ResponseBody::Value(new.typed(call.resource)), options),
+        }
     }
 }
 

@@ -310,5 +310,5 @@ fn as_message(body: &Value, kind: &Kind) -> Result<Encoded, DecodeError> {
 fn of_message(message: &Encoded, kind: &Kind) -> Result<Value, DecodeError> {
     let mut written = Vec::new();
     transcode::to_json(message, kind, Types::Omitted, &mut written)?;
-    Ok(serde_json::from_slice(&written).unwrap_or_default())
+    serde_json::from_slice(&written).map_err(DecodeError::Json)
 }

@@ -55,9 +55,12 @@ impl Writer {
             let old = Draft::shown(&stored, call.resource)?;
             let mut draft = change(&old)?;
             if let Some(write) = revised_as {
-                self.mutate(call, Operation::Update, Some(&old), Some(&mut draft), dry_run).await?;
+                self.admission
+                    .mutate(call.admission(Operation::Update, Some(&old), Some(&mut draft), dry_run))
+                    .await?;
                 revise(write, &old, &mut draft, dry_run)?;
-                self.validate_admission(call, Operation::Update, Some(&old), Some(&mut draft), dry_run)
+                self.admission
+                    .validate(call.admission(Operation::Update, Some(&old), Some(&mut draft), dry_run))
                     .await?;
             }
             self.allocate(call, Some(&old), &mut draft).await?;

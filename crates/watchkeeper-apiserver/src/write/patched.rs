@@ -143,10 +143,10 @@ impl<'a> Patcher<'a> {
         let (group, version) = text_of("apiVersion").split_once('/').unwrap_or(("", text_of("apiVersion")));
         let sent_kind = GroupVersionKind::new(group, version, text_of("kind"));
         if sent_kind != *self.kind && schema::builtin().message_of(&sent_kind).is_some() {
-            decode_object(text.as_bytes(), MediaType::Json, &sent_kind, lenient)
+            decode_object(text.as_bytes(), MediaType::JSON, &sent_kind, lenient)
                 .map_err(|status| unfit(reason_in(&status.message, &sent_kind.kind)))?;
         }
-        let decoded = read_object(text.as_bytes(), MediaType::Json, self.kind)
+        let decoded = read_object(text.as_bytes(), MediaType::JSON, self.kind)
             .and_then(|sent| sent.pruned_by(self.custom).judge(lenient))
             .map_err(|status| {
                 let misfit = match (self.format, schema::builtin().message_of(self.kind)) {

@@ -69,7 +69,7 @@ fn place(body: &mut Value, call: &Call<'_>) -> Result<(), Status> {
     Ok(())
 }
 
-/// Validates a review: one question, about somebody.
+/// Validates a review: it must have attributes of exactly one kind, and a user or a group.
 fn check_review(kind: Review, call: &Call<'_>, body: &Value) -> Result<(), Status> {
     let spec = &body["spec"];
     if kind == Review::SelfSubjectRules && spec["namespace"].as_str().unwrap_or_default().is_empty() {
@@ -93,8 +93,9 @@ fn check_review(kind: Review, call: &Call<'_>, body: &Value) -> Result<(), Statu
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
         faults.push(invalid("spec", &shown, why));
     }
-    let is_nobody = text(&spec["user"]).is_empty() && spec["groups"].as_array().is_none_or(Vec::is_empty);
-    if kind != Review::SelfSubjectAccess && is_nobody {
+    let has_no_subject =
+        text(&spec["user"]).is_empty() && spec["groups"].as_array().is_none_or(Vec::is_empty);
+    if kind != Review::SelfSubjectAccess && has_no_subject {
         faults.push(invalid("spec.user", "\"\"", "at least one of user or group must be specified"));
     }
     let is_local = kind == Review::LocalSubjectAccess;

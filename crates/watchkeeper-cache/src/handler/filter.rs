@@ -7,7 +7,7 @@ use watchkeeper_core::{LabelSelector, Object};
 
 use crate::delta::Delta;
 
-/// Selects the objects that a handler is notified of; client-go's `FilteringResourceEventHandler`.
+/// A filter of the objects that a handler is notified of; client-go's `FilteringResourceEventHandler`.
 ///
 /// An update that makes an object match is delivered as an addition, one that makes it no longer match as a deletion.
 /// The predicate runs on the writer's thread: it must be fast and deterministic.

@@ -56,7 +56,7 @@ impl InformerExits {
     }
 }
 
-/// Publishes why an informer ended when its task ends: on return, panic or abort.
+/// A guard that publishes why an informer ended when its task ends: on return, panic or abort.
 pub(super) struct ExitGuard {
     reason: ExitReason,
     exited: watch::Sender<Option<ExitReason>>,

@@ -23,7 +23,7 @@ use crate::metrics::InformerMetrics;
 use crate::reflector::{ExitReason, OnGone, Reflector};
 use crate::store::Writer;
 
-/// Shares informers of one server: one for each collection, however often it is requested; client-go's
+/// A factory of shared informers of one server: one for each collection, however often it is requested; client-go's
 /// `SharedInformerFactory`.
 ///
 /// Typical use: request informers, register handlers and indexes, [`start`](Self::start), wait until the informers are

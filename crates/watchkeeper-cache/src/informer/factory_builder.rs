@@ -12,7 +12,7 @@ use crate::store::Writer;
 
 pub(super) type Configure = dyn Fn(&Collection, Reflector<Writer>) -> Reflector<Writer> + Send + Sync;
 
-/// Configures an [`InformerFactory`]: see [`InformerFactory::builder`].
+/// A builder of an [`InformerFactory`]: see [`InformerFactory::builder`].
 ///
 /// ```no_run
 /// # fn example(server: impl watchkeeper_core::ListWatchFactory + 'static) -> Result<(), Box<dyn std::error::Error>> {

@@ -119,15 +119,16 @@ impl InformerMetrics {
                 }
             },
         )?;
-        let per_handler = |name: &str, help: &str, sort: MetricType, value: fn(&HandlerStats) -> u64| {
-            let stores = stores.clone();
-            registry.computed_series(name, help, ["name", "handler"], sort, move || {
-                let row = |(name, stats): (String, HandlerStats)| {
-                    ([name, stats.name.to_string()], value(&stats) as f64)
-                };
-                handlers(&stores).map(row).collect()
-            })
-        };
+        let per_handler =
+            |name: &str, help: &str, metric_type: MetricType, value: fn(&HandlerStats) -> u64| {
+                let stores = stores.clone();
+                registry.computed_series(name, help, ["name", "handler"], metric_type, move || {
+                    let row = |(name, stats): (String, HandlerStats)| {
+                        ([name, stats.name.to_string()], value(&stats) as f64)
+                    };
+                    handlers(&stores).map(row).collect()
+                })
+            };
         per_handler(
             "informer_queued_items",
             "Number of pending changes, by informer and handler.",
@@ -275,7 +276,7 @@ fn causes(name: &str, sizes: &Sizes) -> Vec<([String; 2], f64)> {
     let row = |cause: &str, bytes: usize| ([name.to_owned(), cause.to_owned()], bytes as f64);
     vec![
         row("bodies", sizes.bodies),
-        row("heads", sizes.heads),
+        row("metadata", sizes.metadata),
         row("entries", sizes.entries),
         row("indexes", sizes.indexes),
     ]

@@ -48,8 +48,8 @@ use crate::store::{Snapshot, Store, UnknownIndex};
 /// }
 ///
 /// let (store, mut writer) = Store::new();
-/// # let head = ObjectMetaBuilder::default().namespace("shop").name("web-0").label("app", "web").finish();
-/// # writer.put(Object { metadata: head, encoded: Encoded::json(*br#"{"spec":{"nodeName":"n1"}}"#) });
+/// # let metadata = ObjectMetaBuilder::default().namespace("shop").name("web-0").label("app", "web").finish();
+/// # writer.put(Object { metadata, encoded: Encoded::json(*br#"{"spec":{"nodeName":"n1"}}"#) });
 /// let pods = Reader::<Placed>::new(store, Kind::new("", "v1", "Pod"), Keep::Encoded).namespace("shop");
 /// for pod in pods.list(&"app=web".parse()?).items()? {
 ///     println!("{:?}", pod.spec.node_name);
@@ -300,10 +300,10 @@ impl<K> fmt::Debug for Reader<K> {
 mod tests {
     use super::*;
     use crate::sink::Sink as _;
-    use serde::Deserialize;
+    use serde::{Deserialize, Serialize};
     use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 
-    #[derive(Debug, Deserialize, PartialEq)]
+    #[derive(Debug, Deserialize, PartialEq, Serialize)]
     struct Sized {
         size: u32,
     }
@@ -336,6 +336,17 @@ mod tests {
         assert!(
             matches!(reader.get(&key("b")), Err(GetError::Undecodable(error)) if error.key.name() == "b")
         );
+    }
+
+    #[test]
+    fn a_list_and_its_objects_can_be_serialized() {
+        let (reader, mut writer) = sizes(Keep::Encoded);
+        writer.put(object("a", 1, r#"{"size":1}"#));
+        writer.put(object("b", 2, r#"{"size":2}"#));
+        let all = reader.list(&LabelSelector::default()).items().unwrap();
+        assert_eq!(serde_json::to_string(&all).unwrap(), r#"[{"size":1},{"size":2}]"#);
+        let one = reader.get(&key("a")).unwrap();
+        assert_eq!(serde_json::to_string(&one).unwrap(), r#"{"size":1}"#);
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub use listed::{ListUndecodable, Listed, Undecodable};
 pub use lister::{GetError, Lookup, Reader};
 pub use notification::{Notification, Notifications};
 
-/// Selects whether a reader keeps decoded objects.
+/// Whether a reader keeps decoded objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
     /// Decodes objects on each read; takes no memory.

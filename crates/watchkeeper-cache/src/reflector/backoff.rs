@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use fastrand::Rng;
 use tokio::time::Instant;
 use watchkeeper_core::Backoff;
-
-use super::random::Random;
 
 /// The delays restart after this time, even without a success.
 const RESET_AFTER: Duration = Duration::from_secs(120);
@@ -28,13 +27,13 @@ impl Delays {
         self.delays.backoff().cap
     }
 
-    pub(super) fn next(&mut self, random: &mut Random) -> Duration {
+    pub(super) fn next(&mut self, random: &mut Rng) -> Duration {
         let now = Instant::now();
         if now.duration_since(self.begun) > RESET_AFTER {
             self.delays.reset();
             self.begun = now;
         }
-        self.delays.next(random.fraction())
+        self.delays.next(random.f64())
     }
 }
 
@@ -43,7 +42,7 @@ mod tests {
     use super::*;
 
     fn milliseconds(backoff: Backoff, count: usize) -> Vec<u128> {
-        let (mut delays, mut random) = (Delays::new(backoff), Random::seeded(1));
+        let (mut delays, mut random) = (Delays::new(backoff), Rng::with_seed(1));
         (0..count).map(|_| delays.next(&mut random).as_millis()).collect()
     }
 
@@ -79,7 +78,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn delays_restart_after_two_minutes_even_without_a_success() {
         let (mut delays, mut random) =
-            (Delays::new(Backoff { jitter: 0.0, ..Backoff::default() }), Random::seeded(1));
+            (Delays::new(Backoff { jitter: 0.0, ..Backoff::default() }), Rng::with_seed(1));
         let mut waited = Vec::new();
         for _ in 0..10 {
             let delay = delays.next(&mut random);

@@ -25,7 +25,6 @@ mod list;
 mod observer;
 mod position;
 mod progress;
-mod random;
 mod relist;
 mod stream;
 mod watch;
@@ -35,6 +34,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fastrand::Rng;
 use tokio::sync::{Notify, watch as channel};
 pub use watchkeeper_core::Backoff;
 use watchkeeper_core::{BoxError, ListWatch, Object, ObjectMeta, ResourceVersion, Status, WatchStream};
@@ -46,7 +46,6 @@ pub use observer::{Failure, Next, Observer};
 use position::Position;
 use progress::ProgressSender;
 pub use progress::{Phase, Progress};
-use random::Random;
 pub use relist::Relist;
 
 use crate::{Sink, transform};
@@ -57,7 +56,7 @@ const MIN_WATCH_TIMEOUT: Duration = Duration::from_secs(300);
 type Transform = Box<dyn FnMut(&mut Object) -> Result<(), BoxError> + Send>;
 type Check = Box<dyn Fn(&Object) -> Result<(), BoxError> + Send>;
 
-/// Keeps a [`Sink`] in step with a collection; client-go's `Reflector`.
+/// A loop that keeps a [`Sink`] in step with a collection; client-go's `Reflector`.
 ///
 /// # Guarantees
 /// The sink receives a whole list at one version, and then the changes after that version, in order. After an
@@ -94,7 +93,7 @@ pub struct Reflector<S> {
     max_internal_error_retry: Duration,
     on_gone: OnGone,
     backoff: Backoff,
-    random: Random,
+    random: Rng,
     delays: Delays,
     progress: ProgressSender,
     position: Position,
@@ -146,7 +145,7 @@ impl<S: Sink> Reflector<S> {
             max_internal_error_retry: Duration::ZERO,
             on_gone: OnGone::default(),
             backoff: Backoff::default(),
-            random: Random::fresh(),
+            random: Rng::new(),
             delays: Delays::new(Backoff::default()),
             progress: ProgressSender::new(),
             position: Position::default(),
@@ -231,7 +230,7 @@ impl<S: Sink> Reflector<S> {
     /// Makes jitter and watch timeouts reproducible.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
-        self.random = Random::seeded(seed);
+        self.random = Rng::with_seed(seed);
         self
     }
 
@@ -308,7 +307,7 @@ impl<S: Sink> Reflector<S> {
 
     fn watch_timeout(&mut self) -> Duration {
         let least = self.min_watch_timeout.as_secs();
-        let more = (least as f64 * self.random.fraction()) as u64;
+        let more = (least as f64 * self.random.f64()) as u64;
         Duration::from_secs(least.saturating_add(more))
     }
 

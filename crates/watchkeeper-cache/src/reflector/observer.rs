@@ -26,7 +26,7 @@ pub trait Observer: Send {
         tracing::warn!(reflector, error = %status, "collection removed from the server");
     }
 
-    /// Called when an object fails the reflector's check, and is ignored. By default logged as an error.
+    /// Called when an object fails the reflector's [filter](super::Reflector::filter), and is ignored. By default logged as an error.
     fn skipped(&mut self, reflector: &str, object: &Object, reason: &BoxError) {
         let (key, version) = (object.metadata.key(), object.metadata.resource_version());
         tracing::error!(reflector, %key, %version, error = %reason, "object rejected; ignoring it");

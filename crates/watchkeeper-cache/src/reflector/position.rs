@@ -87,7 +87,7 @@ impl Position {
     }
 }
 
-/// `""` and `"0"` are not actual versions.
+/// Returns whether a version is `""` or `"0"`, which are not actual versions.
 fn is_unset(version: &ResourceVersion) -> bool {
     version.is_empty() || *version == ResourceVersion::ANY
 }

@@ -28,8 +28,8 @@ pub struct Page {
 /// use watchkeeper_core::{Encoded, ObjectMetaBuilder, ListMeta, ListRequest, ListWatch as _, Object, WatchEvent};
 ///
 /// fn file(name: &str, version: &str) -> Object {
-///     let head = ObjectMetaBuilder::default().name(name).version(version).finish();
-///     Object { metadata: head, encoded: Encoded::json(*b"{}") }
+///     let metadata = ObjectMetaBuilder::default().name(name).version(version).finish();
+///     Object { metadata, encoded: Encoded::json(*b"{}") }
 /// }
 ///
 /// let files = from_closures(

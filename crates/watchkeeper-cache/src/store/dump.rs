@@ -18,8 +18,8 @@ use crate::handler::HandlerStats;
 /// use watchkeeper_core::{Encoded, ObjectMetaBuilder, Object};
 ///
 /// let (store, mut writer) = Store::new();
-/// let head = ObjectMetaBuilder::default().name("node-1").version("7").finish();
-/// writer.put(Object { metadata: head, encoded: Encoded::json(*b"{}") });
+/// let metadata = ObjectMetaBuilder::default().name("node-1").version("7").finish();
+/// writer.put(Object { metadata, encoded: Encoded::json(*b"{}") });
 /// let text = store.dump().to_string();
 /// assert!(text.starts_with("not ready, version 7\n1 object, "));
 /// assert!(text.ends_with("node-1 version 7, 2 bytes of JSON\n"));
@@ -53,11 +53,11 @@ impl fmt::Display for Dump {
         let sizes = self.state.sizes();
         writeln!(
             f,
-            "{}, {} bytes: bodies {}, heads {}, entries {}, indexes {}",
+            "{}, {} bytes: bodies {}, metadata {}, entries {}, indexes {}",
             counted(sizes.objects, "object"),
             sizes.total(),
             sizes.bodies,
-            sizes.heads,
+            sizes.metadata,
             sizes.entries,
             sizes.indexes
         )?;

@@ -74,7 +74,8 @@ impl<T, F: Fn(&T) -> ObjectKey> Indexer<T, F> {
     pub fn replace(&self, objects: impl IntoIterator<Item = T>) {
         let keyed: std::collections::BTreeMap<_, _> =
             objects.into_iter().map(|object| ((self.key)(&object), Arc::new(object))).collect();
-        let mut next = self.table.lock().clone();
+        let mut table = self.table.lock(); // until the swap: an index added in between would be lost
+        let mut next = table.clone();
         let gone: Vec<_> = next.objects().iter().map(|(key, _)| key.clone()).collect();
         for key in gone.iter().filter(|key| !keyed.contains_key(key)) {
             next.remove(key);
@@ -82,7 +83,9 @@ impl<T, F: Fn(&T) -> ObjectKey> Indexer<T, F> {
         for (key, object) in keyed {
             next.put(&key, &object);
         }
-        *self.table.lock() = next;
+        let before = std::mem::replace(&mut *table, next);
+        drop(table);
+        drop(before); // frees replaced objects outside the lock
     }
 
     /// Returns the object with this key.

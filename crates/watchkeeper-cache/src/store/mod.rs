@@ -63,8 +63,8 @@ pub use writer::Writer;
 /// let (store, mut writer) = Store::new();
 /// store.add_index("zone", |object| object.metadata.label("zone").map(str::to_owned).into_iter().collect())?;
 ///
-/// let head = ObjectMetaBuilder::default().name("node-1").version("7").label("zone", "east").finish();
-/// writer.put(Object { metadata: head, encoded: Encoded::json(*b"{}") });
+/// let metadata = ObjectMetaBuilder::default().name("node-1").version("7").label("zone", "east").finish();
+/// writer.put(Object { metadata, encoded: Encoded::json(*b"{}") });
 ///
 /// let now = store.snapshot();
 /// assert_eq!(now.version(), &7.into());

@@ -11,7 +11,7 @@ pub struct Sizes {
     /// Bytes of encoded objects.
     pub bodies: usize,
     /// Bytes of decoded metadata: keys, labels, owners.
-    pub heads: usize,
+    pub metadata: usize,
     /// Bytes of the map from keys to objects.
     pub entries: usize,
     /// Bytes of the indexes: labels, owners, and added ones.
@@ -21,21 +21,21 @@ pub struct Sizes {
 impl Sizes {
     /// Returns the sum of all bytes.
     pub fn total(&self) -> usize {
-        self.bodies + self.heads + self.entries + self.indexes
+        self.bodies + self.metadata + self.entries + self.indexes
     }
 
     pub(super) fn add(&mut self, object: &Object) {
         self.bodies += object.encoded.body.len();
-        self.heads += head_bytes(object);
+        self.metadata += metadata_bytes(object);
     }
 
     pub(super) fn subtract(&mut self, object: &Object) {
         self.bodies -= object.encoded.body.len();
-        self.heads -= head_bytes(object);
+        self.metadata -= metadata_bytes(object);
     }
 }
 
-/// The metadata, and the two reference counts of the object's `Arc`.
-fn head_bytes(object: &Object) -> usize {
+/// Returns the bytes of the metadata, and of the two reference counts of the object's `Arc`.
+fn metadata_bytes(object: &Object) -> usize {
     size_of::<Object>() + 2 * size_of::<usize>() + object.metadata.heap_bytes()
 }

@@ -18,8 +18,8 @@ use super::state::State;
 /// # use watchkeeper_cache::Store;
 /// # use watchkeeper_core::{Encoded, ObjectMetaBuilder, Object};
 /// # let (store, mut writer) = Store::new();
-/// # let head = ObjectMetaBuilder::default().namespace("shop").name("web-0").version("7").label("app", "web").finish();
-/// # watchkeeper_cache::Sink::put(&mut writer, Object { metadata: head, encoded: Encoded::json(*b"{}") });
+/// # let metadata = ObjectMetaBuilder::default().namespace("shop").name("web-0").version("7").label("app", "web").finish();
+/// # watchkeeper_cache::Sink::put(&mut writer, Object { metadata, encoded: Encoded::json(*b"{}") });
 /// let now = store.snapshot();
 /// for object in now.in_namespace("shop") {
 ///     println!("{} at version {}", object.metadata.key(), object.metadata.resource_version());

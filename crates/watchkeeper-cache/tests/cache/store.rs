@@ -145,7 +145,7 @@ fn sizes_follow_the_stored_objects() {
     writer.put(Build::new("x", "a", 1).label("app", "web").owner("u").object());
     let one = store.snapshot().sizes();
     assert_eq!((one.objects, one.bodies), (1, 2));
-    assert!(one.heads > 0 && one.indexes > 0 && one.entries > 0);
+    assert!(one.metadata > 0 && one.indexes > 0 && one.entries > 0);
     writer.put(Build::new("x", "a", 2).label("app", "web").owner("u").object());
     assert_eq!(store.snapshot().sizes(), one);
     writer.delete(object("x", "a", 3));

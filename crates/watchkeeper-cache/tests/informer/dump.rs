@@ -30,7 +30,7 @@ async fn a_dump_shows_objects_sizes_indexes_and_handlers() {
     let length = maps.store().snapshot().iter().next().unwrap().encoded.body.len();
     let expected = format!(
         "maps: watching: ready, version 9
-2 objects, {} bytes: bodies {}, heads {}, entries {}, indexes {}
+2 objects, {} bytes: bodies {}, metadata {}, entries {}, indexes {}
 index by label: 0 values, 0 entries
 index by owner: 0 values, 0 entries
 index first: 2 values, 2 entries
@@ -40,7 +40,7 @@ x/b version 8, {length} bytes of JSON
 ",
         sizes.total(),
         sizes.bodies,
-        sizes.heads,
+        sizes.metadata,
         sizes.entries,
         sizes.indexes
     );

@@ -81,8 +81,8 @@ async fn lists_watches_relists_and_skipped_objects_are_counted() {
         [
             format!(",cause=\"bodies\"}} {}", sizes.bodies),
             format!(",cause=\"entries\"}} {}", sizes.entries),
-            format!(",cause=\"heads\"}} {}", sizes.heads),
             format!(",cause=\"indexes\"}} {}", sizes.indexes),
+            format!(",cause=\"metadata\"}} {}", sizes.metadata),
         ]
     );
 

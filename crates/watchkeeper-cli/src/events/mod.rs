@@ -147,7 +147,7 @@ fn whole() -> ReadOptions {
     ReadOptions { cut: Paths::none(), ..ReadOptions::default() }
 }
 
-/// Prints the events of the requested types.
+/// A printer of the events of the requested types.
 struct EventsPrinter {
     types: Vec<String>,
     no_headers: bool,

@@ -9,7 +9,7 @@ use super::json;
 use super::tab_writer::TabWriter;
 use crate::failure::Failure;
 
-/// Prints objects; separators and headers depend on what was printed before.
+/// A printer of objects; separators and headers depend on what was printed before.
 #[derive(Debug)]
 pub(crate) struct ObjectPrinter {
     format: Format,

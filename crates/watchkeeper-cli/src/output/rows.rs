@@ -28,7 +28,7 @@ pub(crate) struct RowOptions {
     pub(crate) colours: Colours,
 }
 
-/// Prints tables of one resource.
+/// A printer of the tables of one resource.
 #[derive(Debug, Default)]
 pub(crate) struct RowPrinter {
     options: RowOptions,

@@ -14,7 +14,7 @@ use super::colour::Colour;
 const LEAST: usize = 6;
 const BETWEEN: usize = 3;
 
-/// Buffers lines until they are flushed.
+/// A buffer of lines, which are laid out when they are flushed.
 #[derive(Debug, Default)]
 pub(crate) struct TabWriter {
     /// The last cell of the last line is being written.

@@ -101,7 +101,7 @@ fn labels(labels: Option<&Value>) -> BTreeMap<&str, &str> {
     labels.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?))).collect()
 }
 
-/// `app=web,tier=front`, or `<none>`.
+/// Formats labels: `app=web,tier=front`, or `<none>`.
 pub(crate) fn format_labels(labels: &BTreeMap<&str, &str>) -> String {
     if labels.is_empty() {
         return "<none>".to_owned();

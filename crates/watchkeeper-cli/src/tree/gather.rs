@@ -122,8 +122,8 @@ pub(super) async fn all(connection: &Connection, namespace: &str) -> Result<Vec<
     Ok(members)
 }
 
-/// Reads the JSON of these objects, by UID. Omits objects that cannot be read and those without a health status
-/// (`cli_tree.T2`).
+/// Reads the JSON of these objects, by UID. Omits deleted objects, those without a health status (`cli_tree.T2`), and
+/// those that cannot be read, which are reported (`cli_tree.T1`).
 pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> HashMap<String, Value> {
     let mut groups: BTreeMap<(&GroupVersionResource, &str), Vec<&Member>> = BTreeMap::new();
     for member in members.iter().filter(|member| !is_silent(&member.mapping.resource)) {
@@ -141,12 +141,22 @@ pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> Hash
         let mapping = &member.mapping;
         let key = member.object.metadata.key();
         let objects = match listed {
-            Some(namespace) => list(connection, mapping, namespace, false).await.unwrap_or_default(),
+            Some(namespace) => list(connection, mapping, namespace, false).await.map_err(|error| {
+                error.status().map_or_else(|| error.to_string(), |status| status.to_string())
+            }),
             None => {
-                let read = read(connection, mapping, key.namespace().unwrap_or_default(), key.name()).await;
-                read.map(|member| vec![Object::clone(&member.object)]).unwrap_or_default() // deleted in the meantime
+                match read(connection, mapping, key.namespace().unwrap_or_default(), key.name()).await {
+                    Ok(member) => Ok(vec![Object::clone(&member.object)]),
+                    Err(failure) if failure.is_not_found() => Ok(Vec::new()), // deleted in the meantime
+                    Err(failure) => Err(failure.to_string()),
+                }
             }
         };
+        let objects = objects.unwrap_or_else(|why| {
+            let resource = mapping.resource.group_resource();
+            eprintln!("watchkeeper: health of {resource} not known: {why}");
+            Vec::new()
+        });
         let kind = Kind::new(&mapping.kind.group, &mapping.kind.version, &mapping.kind.kind);
         let body =
             |object: Object| Some((object.metadata.uid().to_owned(), decode(&object.encoded, &kind).ok()?));

@@ -4,7 +4,8 @@
 //! Output: a tree on standard output, or its nodes as JSON or YAML.
 //!
 //! Invariants:
-//! - `cli_tree.T1`: resources that may not be listed are skipped and reported on standard error.
+//! - `cli_tree.T1`: resources that may not be listed are skipped and reported on standard error, and so is the health
+//!   of objects that cannot be read.
 //! - `cli_tree.T2`: bodies are read only of objects in the tree, and never of kinds without a health status, such as
 //!   Secrets.
 
@@ -106,12 +107,15 @@ async fn topmost_owner(connection: &Connection, from: Member) -> Result<Member, 
 
 /// Returns the controller of an object, or else its first existing owner.
 async fn owner_of(connection: &Connection, object: &Object) -> Result<Option<Member>, Failure> {
-    let head = &object.metadata;
-    for owner in head.controller().into_iter().chain(head.owner_references()) {
+    let metadata = &object.metadata;
+    for owner in metadata.controller().into_iter().chain(metadata.owner_references()) {
         let Ok(version) = owner.api_version.parse::<GroupVersion>() else { continue };
         let kind = GroupKind { group: version.group, kind: owner.kind.to_owned() };
-        let Ok(mapping) = connection.mapper.kind(&kind, &[&version.version]).await else { continue };
-        let namespace = if mapping.namespaced { head.key().namespace().unwrap_or_default() } else { "" };
+        let mapping = match connection.mapper.kind(&kind, &[&version.version]).await {
+            Err(error) if error.is_no_match() => continue, // the server no longer serves the kind
+            found => found?,
+        };
+        let namespace = if mapping.namespaced { metadata.key().namespace().unwrap_or_default() } else { "" };
         match gather::read(connection, &mapping, namespace, owner.name).await {
             Ok(found) if found.object.metadata.uid() == owner.uid => return Ok(Some(found)),
             Ok(_) => {}
@@ -150,7 +154,7 @@ fn show(nodes: &[Node], format: Option<Format>) -> Result<(), Failure> {
     Ok(print(text.as_bytes())?)
 }
 
-/// An object of a resource.
+/// Creates a member from an object of a resource.
 fn member(mapping: &Arc<Mapping>, object: Object) -> Member {
     Member { mapping: mapping.clone(), object: Arc::new(object) }
 }

@@ -11,7 +11,7 @@ use watchkeeper_core::{Bookmark, Object, ObjectKey, ObjectMeta, ResourceVersion,
 
 use crate::stdout::WriteError;
 
-/// Writes watch events.
+/// A writer of watch events.
 pub(crate) trait WriteEvent: Send {
     /// Returns whether more than the metadata of an object is written.
     fn needs_bodies(&self) -> bool;
@@ -23,7 +23,7 @@ pub(crate) trait WriteEvent: Send {
     fn flush(&mut self) -> io::Result<()>;
 }
 
-/// Prints watch events as they arrive, and the differences that a relist shows (`cli_watch.W1`, `cli_watch.W2`).
+/// A printer of watch events as they arrive, and of the differences after a relist (`cli_watch.W1`, `cli_watch.W2`).
 pub(crate) struct ChangePrinter<T> {
     writer: T,
     /// The last printed state of each object: whole, or metadata only.
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use watchkeeper_core::{Encoded, ObjectMetaBuilder};
 
-    /// Records events; optionally fails after a number of them.
+    /// A writer that records events, and can fail after a number of them.
     #[derive(Default)]
     struct Memory {
         lines: Vec<String>,

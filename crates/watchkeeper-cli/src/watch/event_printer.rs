@@ -12,7 +12,7 @@ use super::rows::{self, Columns};
 use crate::failure::Failure;
 use crate::output::{Format, ObjectPrinter, OutputFlags, RowPrinter, TabWriter};
 
-/// Writes events to standard output.
+/// A writer of watch events to standard output.
 pub(super) struct EventPrinter {
     layout: Layout,
     kind: GroupVersionKind,

@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     selectors: Selectors,
     #[command(flatten)]
     output: OutputFlags,
-    /// How long to watch: 30s, 5m [default: until interrupted]
+    /// Time to watch, such as 30s or 5m [default: until interrupted]
     #[arg(long, value_name = "TIME", value_parser = parse_ttl)]
     timeout: Option<Duration>,
 }

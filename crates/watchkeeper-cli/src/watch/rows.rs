@@ -35,9 +35,9 @@ pub(super) fn source(
 }
 
 async fn page(request: Request, columns: Columns) -> Result<Page, ListError> {
-    let answer: Value = request.send().await.and_then(|answer| answer.into()).map_err(list_failed)?;
-    let items = objects(&answer, &columns).map_err(ListError::Malformed)?;
-    let metadata = &answer["metadata"];
+    let response: Value = request.send().await.and_then(|response| response.into()).map_err(list_failed)?;
+    let items = objects(&response, &columns).map_err(ListError::Malformed)?;
+    let metadata = &response["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default();
     let end = ListMeta {
         resource_version: text("resourceVersion").into(),
@@ -49,9 +49,9 @@ async fn page(request: Request, columns: Columns) -> Result<Page, ListError> {
 }
 
 async fn watch(request: Request, columns: Columns) -> Result<WatchStream, WatchError> {
-    let answer = request.open_watch().await.map_err(watch_failed)?;
+    let response = request.open_watch().await.map_err(watch_failed)?;
     let frames = WatchFrames::new(Encoding::Json, Limits::DEFAULT);
-    let watching = (answer.into_body(), Some(frames), columns);
+    let watching = (response.into_body(), Some(frames), columns);
     let events = stream::try_unfold(watching, |(mut body, mut frames, columns)| async move {
         let event = next(&mut body, &mut frames, &columns).await?;
         Ok(event.map(|event| (event, (body, frames, columns))))
@@ -101,24 +101,24 @@ async fn next(
 }
 
 /// Returns the rows of a table, the items of a list, or a single object.
-fn objects(answer: &Value, columns: &Columns) -> Result<Vec<Object>, BoxError> {
-    if answer["kind"] == "Table" {
-        if answer["columnDefinitions"].as_array().is_some_and(|columns| !columns.is_empty()) {
-            *columns.lock() = answer["columnDefinitions"].clone();
+fn objects(response: &Value, columns: &Columns) -> Result<Vec<Object>, BoxError> {
+    if response["kind"] == "Table" {
+        if response["columnDefinitions"].as_array().is_some_and(|columns| !columns.is_empty()) {
+            *columns.lock() = response["columnDefinitions"].clone();
         }
-        let rows = answer["rows"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let rows = response["rows"].as_array().map(Vec::as_slice).unwrap_or_default();
         return rows.iter().map(|row| object(&row["object"], &json!({"row": row}))).collect();
     }
-    match answer["items"].as_array() {
+    match response["items"].as_array() {
         Some(items) => items.iter().map(|item| object(item, &json!({"object": item}))).collect(),
-        None => Ok(vec![object(answer, &json!({"object": answer}))?]),
+        None => Ok(vec![object(response, &json!({"object": response}))?]),
     }
 }
 
 fn object(of: &Value, body: &Value) -> Result<Object, BoxError> {
-    let mut head = ObjectMetaBuilder::default();
-    let head = json::read_object_meta(of.to_string().as_bytes(), Annotations::Skip, &mut head)?;
-    Ok(Object { metadata: head, encoded: Encoded::json(body.to_string().into_bytes()) })
+    let mut metadata = ObjectMetaBuilder::default();
+    let metadata = json::read_object_meta(of.to_string().as_bytes(), Annotations::Skip, &mut metadata)?;
+    Ok(Object { metadata, encoded: Encoded::json(body.to_string().into_bytes()) })
 }
 
 /// Prints an object made by [`source`].

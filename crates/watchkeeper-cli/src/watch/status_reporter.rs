@@ -11,7 +11,7 @@ use watchkeeper_core::{ListRequest, ListStream, ListWatch, Status, WatchError, W
 
 use crate::failure::Failure;
 
-/// Reports failures and recoveries. A failure before the end of the first list ends the command (`cli_watch.W4`).
+/// A reporter of failures and recoveries. A failure before the end of the first list ends the command (`cli_watch.W4`).
 pub(crate) struct WatchStatusReporter {
     what: String,
     first: Option<oneshot::Sender<Failure>>,

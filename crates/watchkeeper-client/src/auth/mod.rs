@@ -158,7 +158,7 @@ impl Credentials for StaticCredentials {
     }
 }
 
-/// `Bearer <token>`.
+/// Returns the header `Bearer <token>`.
 pub(crate) fn bearer(token: &Secret) -> Result<HeaderValue, AuthError> {
     header(&format!("Bearer {}", token.reveal()))
 }

@@ -74,7 +74,7 @@ pub struct Config {
     pub burst: u32,
     /// The `User-Agent` header.
     pub user_agent: String,
-    /// Receives the client's metrics; discarded by default.
+    /// The receiver of the client's metrics; they are discarded by default.
     pub metrics: Arc<dyn Metrics>,
 }
 
@@ -221,7 +221,19 @@ pub enum ConfigError {
         /// The field.
         field: &'static str,
     },
-    /// The auth provider is not supported (any more).
+    /// A file that the entry refers to cannot be read.
+    #[error("{entry}: failed to read {field} {}", .file.display())]
+    Unreadable {
+        /// The kubeconfig entry.
+        entry: String,
+        /// The field.
+        field: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// The read error.
+        source: std::io::Error,
+    },
+    /// The auth provider is not supported, or no longer.
     #[error("{entry}: unsupported auth-provider {name:?}: use an exec plugin")]
     Provider {
         /// The kubeconfig entry.
@@ -261,7 +273,7 @@ impl Config {
         }
     }
 
-    /// Loads the files of `$KUBECONFIG`, or `~/.kube/config`, or in a pod without either its service account.
+    /// Loads the files of `$KUBECONFIG`, or `~/.kube/config`. In a pod without either, uses its service account.
     ///
     /// Kubeconfig files take precedence over the service account.
     ///
@@ -287,7 +299,7 @@ impl Config {
         Self::load(&Sources::File(path.into()), &Overrides::default())
     }
 
-    /// Loads these files, or in a pod without any its service account. `overrides` take precedence.
+    /// Loads these files. In a pod where none exists, uses its service account. `overrides` take precedence.
     ///
     /// # Errors
     /// If a file is invalid, nothing is configured, or a requested entry does not exist.
@@ -317,7 +329,7 @@ impl Config {
     }
 }
 
-/// `program/version (os/arch) watchkeeper`.
+/// Returns `program (os/arch) watchkeeper/version`.
 fn default_user_agent() -> String {
     let program = std::env::args_os().next().map(PathBuf::from);
     let name = program.as_deref().and_then(|path| path.file_name()).and_then(|name| name.to_str());

@@ -16,10 +16,11 @@ use crate::kubeconfig::{Cluster, Selection, User};
 const EXEC_EXTENSION: &str = "client.authentication.k8s.io/exec";
 
 impl Config {
-    /// Creates a config from a selection. Files that it refers to are not read yet.
+    /// Creates a config from a selection. Reads only files that a config cannot refer to: a client certificate or key whose
+    /// other half is inline, and the certificate authority for an exec plugin that requests cluster information.
     ///
     /// # Errors
-    /// If an address or base64 data is invalid.
+    /// If an address or base64 data is invalid, or such a client certificate or key cannot be read.
     pub fn from_selection(selection: &Selection) -> Result<Self, ConfigError> {
         let (cluster, user) = (&selection.cluster, &selection.user);
         let certificate = certificate(selection)?;
@@ -69,7 +70,12 @@ fn certificate(selection: &Selection) -> Result<Option<ClientCertificate>, Confi
         (!user.client_certificate_data.is_empty(), !user.client_key_data.is_empty()),
     );
     let read = |path: &PathBuf, field| {
-        std::fs::read_to_string(path).map_err(|_| ConfigError::Data { entry: entry(), field })
+        std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+            entry: entry(),
+            field,
+            file: path.clone(),
+            source,
+        })
     };
     let from_data = |data: &str, field| text(data, field, entry);
     Ok(match (files, data) {
@@ -119,7 +125,7 @@ fn authorization(selection: &Selection, config: &Config) -> Result<Authorization
     })
 }
 
-/// The cluster information passed to an exec plugin.
+/// Returns the cluster information passed to an exec plugin.
 fn cluster_info(cluster: &Cluster, config: &Config) -> Value {
     let mut info = json!({"server": config.server.to_string().trim_end_matches('/')});
     let mut set = |name: &str, value: Value| {
@@ -265,6 +271,10 @@ clusters: [{name: c, cluster: {server: 'https://a', certificate-authority: ca.cr
         assert_eq!(
             error("server: 'https://a'", "client-certificate-data: '%', client-key-data: eA=="),
             "user \"u\" in /k/config: client-certificate-data is not valid base64 text"
+        );
+        assert_eq!(
+            error("server: 'https://a'", "client-certificate: absent.crt, client-key-data: eA=="),
+            "user \"u\" in /k/config: failed to read client-certificate /k/absent.crt"
         );
         assert_eq!(
             error("server: 'ftp://a'", ""),

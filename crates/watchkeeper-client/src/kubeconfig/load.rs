@@ -12,7 +12,7 @@ use super::Kubeconfig;
 pub enum Sources {
     /// This file, which must exist.
     File(PathBuf),
-    /// Those of these files that exist; earlier files take precedence (`kubeconfig.K1`): `$KUBECONFIG`.
+    /// These files, as far as they exist; earlier files take precedence (`kubeconfig.K1`): `$KUBECONFIG`.
     List(Vec<PathBuf>),
     /// `~/.kube/config`, if it exists.
     Default(PathBuf),

@@ -20,7 +20,7 @@ pub use prometheus::PrometheusMetrics;
 /// The code of an attempt without a response.
 pub const ERROR_CODE: &str = "<error>";
 
-/// Receives the metrics of a client. Methods do nothing by default and must not block.
+/// A receiver of a client's metrics. Methods do nothing by default and must not block.
 ///
 /// Each method's documentation names the metric in client-go.
 #[allow(unused_variables, reason = "parameter names document the default methods")]
@@ -51,7 +51,7 @@ pub trait Metrics: fmt::Debug + Send + Sync {
     /// Called with the duration of a DNS lookup. `rest_client_dns_resolution_duration_seconds{host}`.
     fn dns_resolution_duration(&self, host: &str, time: Duration) {}
 
-    /// Called with the exit code of an exec plugin; 1 if it has none.
+    /// Called with the exit code of an exec plugin; 1 if it could not be run, -1 if a signal ended it.
     /// `rest_client_exec_plugin_call_total{code,call_status}`.
     fn exec_plugin_call(&self, exit_code: i32, status: PluginCall) {}
 
@@ -71,7 +71,7 @@ pub trait Metrics: fmt::Debug + Send + Sync {
     fn ca_reload(&self, reload: CaReload) {}
 }
 
-/// Discards metrics.
+/// A receiver that discards metrics.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoMetrics;
 

@@ -31,7 +31,7 @@ pub const PAGE_SIZE: NonZeroU32 = NonZeroU32::new(500).expect("it is not zero");
 /// Default maximum number of buffered pages, in addition to the one being fetched.
 pub const PAGE_BUFFER: usize = 10;
 
-/// What to do if the continue token expires before the last page.
+/// Behaviour if the continue token expires before the last page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnExpired {
     /// Return the error.
@@ -45,7 +45,7 @@ pub enum OnExpired {
     Continue,
 }
 
-/// Fetches lists page by page.
+/// A pager, which fetches lists page by page.
 ///
 /// ```no_run
 /// # async fn example(pods: watchkeeper_client::dynamic::DynamicApi) -> Result<(), Box<dyn std::error::Error>> {
@@ -216,7 +216,7 @@ impl Cursor {
         ListRequest { at: self.at.clone(), limit: None }
     }
 
-    /// Only a later page can expire: the first one has no token.
+    /// Returns the status if the page has expired. Only a later page can: the first one has no token.
     fn expired<'e>(&self, error: &'e RequestError) -> Option<&'e Status> {
         error.status().filter(|status| self.is_later && status.is_expired())
     }

@@ -126,8 +126,8 @@ impl<T: DeserializeOwned> Items<T> {
     }
 }
 
-/// Receives a list. In protobuf, which starts with its type, items are decoded as they arrive; in JSON, after the last
-/// byte.
+/// A receiver of a list. In protobuf, which starts with its type, items are decoded as they arrive; in JSON, after the
+/// last byte.
 pub(super) enum ListReceiver<T> {
     /// Bytes buffered until the type is known; JSON bodies are always buffered whole.
     Buffering(BodyBuffer),

@@ -1,11 +1,22 @@
 //! Options of requests.
 
+use std::num::NonZeroU32;
+
 use serde_json::{Value, json};
-use watchkeeper_core::{FieldSelector, LabelSelector, ListRequest};
+use watchkeeper_core::{FieldSelector, LabelSelector, ListRequest, SelectorError};
 
 use crate::rest::Request;
 
-/// Options of lists and watches.
+/// Options of lists and watches. (kube-rs: `ListParams`.)
+///
+/// ```
+/// use watchkeeper_client::resource::ListOptions;
+///
+/// let web = ListOptions::default().labels("app=web,!canary")?.fields("status.phase=Running")?.limit(100);
+/// assert_eq!(web.labels.to_string(), "app=web,!canary");
+/// assert!(ListOptions::default().labels("app in web").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ListOptions {
     /// Selects by labels.
@@ -17,6 +28,31 @@ pub struct ListOptions {
 }
 
 impl ListOptions {
+    /// Selects by labels, in place of the current label selector.
+    ///
+    /// # Errors
+    /// If the selector is invalid.
+    pub fn labels(mut self, selector: &str) -> Result<Self, SelectorError> {
+        self.labels = selector.parse()?;
+        Ok(self)
+    }
+
+    /// Selects by fields, in place of the current field selector.
+    ///
+    /// # Errors
+    /// If the selector is invalid.
+    pub fn fields(mut self, selector: &str) -> Result<Self, SelectorError> {
+        self.fields = selector.parse()?;
+        Ok(self)
+    }
+
+    /// Sets the maximum number of items per page; 0 for no limit.
+    #[must_use]
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.request.limit = NonZeroU32::new(limit);
+        self
+    }
+
     pub(super) fn add_to(&self, request: Request) -> Request {
         request.params(self.request.query()).selecting(&self.labels, &self.fields)
     }
@@ -29,7 +65,7 @@ pub struct WriteOptions {
     pub dry_run: bool,
     /// The field manager; by default the server derives it from the user agent.
     pub field_manager: Option<String>,
-    /// How the server handles unknown fields: `Strict` (reject), `Warn` or `Ignore` (drop); its own default if not set.
+    /// Server-side handling of unknown fields: `Strict` (reject), `Warn` or `Ignore` (drop); its own default if not set.
     pub field_validation: Option<String>,
 }
 
@@ -50,6 +86,13 @@ impl WriteOptions {
 }
 
 /// Options of server-side apply.
+///
+/// ```
+/// use watchkeeper_client::resource::ApplyOptions;
+///
+/// let forced = ApplyOptions::new("scaler").force();
+/// assert_eq!(forced, ApplyOptions { field_manager: "scaler".to_owned(), force: true, dry_run: false });
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplyOptions {
     /// The field manager, which owns the applied fields.
@@ -60,7 +103,28 @@ pub struct ApplyOptions {
     pub dry_run: bool,
 }
 
-/// What to do with the dependents of a deleted object.
+impl ApplyOptions {
+    /// Creates options for a field manager, without force.
+    pub fn new(field_manager: impl Into<String>) -> Self {
+        Self { field_manager: field_manager.into(), force: false, dry_run: false }
+    }
+
+    /// Takes over fields owned by other managers.
+    #[must_use]
+    pub fn force(mut self) -> Self {
+        self.force = true;
+        self
+    }
+
+    /// Validates the request without persisting it.
+    #[must_use]
+    pub fn dry_run(mut self) -> Self {
+        self.dry_run = true;
+        self
+    }
+}
+
+/// Propagation policy: deletion of the dependents of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
     /// Delete them afterwards.
@@ -76,7 +140,7 @@ pub enum Propagation {
 pub struct DeleteOptions {
     /// Grace period in seconds; the kind's default if not set.
     pub grace_period_seconds: Option<i64>,
-    /// What to do with dependents; the kind's default if not set.
+    /// Propagation policy; the kind's default if not set.
     pub propagation: Option<Propagation>,
     /// Precondition: the UID of the object.
     pub uid: Option<String>,
@@ -104,5 +168,31 @@ impl DeleteOptions {
             body["dryRun"] = json!(["All"]);
         }
         body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_are_parsed_and_a_limit_of_zero_is_none() {
+        let options = ListOptions::default().labels("app=web").unwrap().fields("metadata.name=a").unwrap();
+        assert_eq!(
+            (options.labels.to_string(), options.fields.to_string()),
+            ("app=web".into(), "metadata.name=a".into())
+        );
+        assert_eq!(options.clone().limit(5).request.limit, NonZeroU32::new(5));
+        assert_eq!(options.clone().limit(5).limit(0), options);
+        assert!(options.clone().labels("app in").is_err());
+        assert!(options.fields("metadata.name").is_err());
+    }
+
+    #[test]
+    fn apply_options_neither_force_nor_dry_run_unless_requested() {
+        let plain = ApplyOptions { field_manager: "me".to_owned(), force: false, dry_run: false };
+        assert_eq!(ApplyOptions::new("me"), plain);
+        assert_eq!(ApplyOptions::new("me").force(), ApplyOptions { force: true, ..plain.clone() });
+        assert_eq!(ApplyOptions::new("me").dry_run(), ApplyOptions { dry_run: true, ..plain });
     }
 }

@@ -9,6 +9,7 @@ use watchkeeper_core::Status;
 
 use super::list::ListReceiver;
 use super::{ApplyOptions, DeleteOptions, Deleted, List, ListOptions, ResourceClient, WriteOptions};
+use crate::pager::{Items, Pager};
 use crate::rest::{InvalidRequest, PatchKind, Request, RequestError, Shape};
 
 impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
@@ -111,6 +112,35 @@ impl<T: Serialize + DeserializeOwned> ResourceClient<T> {
             }
             _ => Ok(DeletedCollection::Pending(List::read(&response)?)),
         }
+    }
+}
+
+impl<T: Serialize + DeserializeOwned + Send + 'static> ResourceClient<T> {
+    /// Lists objects in pages, and returns their items as a stream. A task fetches pages ahead, and ends when the stream
+    /// is dropped. The [limit](ListOptions::limit) of `options` is the page size, [`PAGE_SIZE`](crate::pager::PAGE_SIZE)
+    /// by default. Use a [`Pager`] to also choose the read-ahead, or what to do if the list expires between two pages.
+    ///
+    /// ```no_run
+    /// # async fn example(pods: watchkeeper_client::dynamic::DynamicApi) -> Result<(), Box<dyn std::error::Error>> {
+    /// use futures_util::TryStreamExt as _;
+    ///
+    /// let mut items = pods.list_items(&Default::default());
+    /// while let Some(pod) = items.try_next().await? {
+    ///     println!("{}", pod.name());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn list_items(&self, options: &ListOptions) -> Items<T> {
+        let (client, first, options) = (self.clone(), options.request.clone(), options.clone());
+        let pager = Pager::new(move |request| {
+            let (client, options) = (client.clone(), ListOptions { request, ..options.clone() });
+            async move { client.list(&options).await }
+        });
+        pager.items(first)
     }
 }
 

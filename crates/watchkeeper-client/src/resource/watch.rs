@@ -41,7 +41,7 @@ impl<T: DeserializeOwned + Send + 'static> ResourceClient<T> {
     }
 }
 
-/// Decodes objects as a type.
+/// A decoder of objects as a type.
 struct Typed<T> {
     kind: Option<Kind>,
     of: PhantomData<fn() -> T>,

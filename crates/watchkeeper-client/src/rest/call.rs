@@ -83,7 +83,7 @@ impl Call {
     }
 }
 
-/// Records the duration of a request on drop.
+/// A guard that records the duration of a request on drop.
 pub(super) struct DurationGuard<'a> {
     call: &'a Call,
     started: Instant,
@@ -95,7 +95,7 @@ impl Drop for DurationGuard<'_> {
     }
 }
 
-/// Records the result of an attempt on drop. The first attempt has number 0.
+/// A guard that records the result of an attempt on drop. The first attempt has number 0.
 pub(super) struct AttemptGuard<'a> {
     call: &'a Call,
     number: u32,

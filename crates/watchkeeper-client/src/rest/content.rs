@@ -39,17 +39,17 @@ pub struct Content {
 }
 
 impl Content {
-    /// JSON, for every kind.
+    /// Creates JSON content, which suits every kind.
     pub fn json() -> Self {
         Self { preferred: Encoding::Json, fell_back: AtomicBool::new(false) }
     }
 
-    /// Protobuf, for built-in kinds: smaller and cheaper to decode.
+    /// Creates protobuf content, for built-in kinds: smaller and cheaper to decode.
     pub fn protobuf() -> Self {
         Self { preferred: Encoding::Protobuf, fell_back: AtomicBool::new(false) }
     }
 
-    /// Protobuf if the kind has a protobuf encoding, JSON otherwise.
+    /// Creates protobuf content if the kind has a protobuf encoding, and JSON content otherwise.
     pub fn for_kind(kind: &Kind) -> Self {
         match kind.message() {
             Some(_) => Self::protobuf(),

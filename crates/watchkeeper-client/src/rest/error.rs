@@ -167,11 +167,13 @@ impl RequestError {
         self.status().is_some_and(Status::is_conflict)
     }
 
-    /// Returns whether the server may have processed the request.
+    /// Returns whether the server may have processed the request although it failed: there was no complete response, or
+    /// the response is a timeout (504) or a proxy's 502.
     pub fn may_have_happened(&self) -> bool {
         match self {
-            Self::Invalid { .. } | Self::Api { .. } | Self::RetryAfter { .. } | Self::EndlessList { .. } => {
-                false
+            Self::Invalid { .. } | Self::EndlessList { .. } => false,
+            Self::Api { status, .. } | Self::RetryAfter { status, .. } => {
+                status.is_timeout() || status.code == 502
             }
             Self::Transport { source, .. } => source.was_sent(),
             Self::Body { .. } | Self::TimedOut { .. } | Self::Decode { .. } => true,

@@ -20,7 +20,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// `/prefix[/namespaces/ns][/resource][/name][/subresource][/suffix]`.
+    /// Returns `/prefix[/namespaces/ns][/resource][/name][/subresource][/suffix]`.
     pub(super) fn path(&self, prefix: &str) -> String {
         let prefix = self.absolute.as_deref().unwrap_or(prefix);
         let mut path = String::with_capacity(PATH_BYTES);

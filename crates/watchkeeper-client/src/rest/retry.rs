@@ -17,7 +17,7 @@ pub const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 pub struct RetryPolicy {
     /// Maximum number of retries; 10 by default.
     pub max_retries: u32,
-    /// Minimum wait, in addition to the server's `Retry-After`; none by default.
+    /// Minimum wait before a retry; none by default. A longer `Retry-After` of the server takes precedence.
     pub backoff: Option<Backoff>,
 }
 

@@ -18,7 +18,7 @@ use crate::transport::{Body, BodyBuffer, TransportError, Upgrade, Upgraded};
 /// Maximum number of bytes read from an error response; a Status is never longer.
 const MAX_STATUS_BYTES: usize = 1 << 20;
 
-/// Consumes the body of a response as it arrives.
+/// A consumer of the body of a response as it arrives.
 pub(crate) trait Receive {
     /// The result.
     type Output;
@@ -29,7 +29,7 @@ pub(crate) trait Receive {
     /// If the chunk cannot be decoded.
     fn push(&mut self, response: &Response, chunk: Bytes) -> Result<(), String>;
 
-    /// Called at the end of the body.
+    /// Returns the result, at the end of the body.
     ///
     /// # Errors
     /// If the body is incomplete.

@@ -24,7 +24,7 @@ pub trait WarningHandler: fmt::Debug + Send + Sync {
     fn warn(&self, warning: &Warning);
 }
 
-/// Ignores warnings.
+/// A handler that ignores warnings.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWarnings;
 
@@ -35,7 +35,7 @@ impl WarningHandler for NoWarnings {
 /// Number of texts to remember.
 const MAX_REMEMBERED: usize = 1024;
 
-/// Logs each text once. Empty texts and codes other than 299 are ignored.
+/// A handler that logs each text once. Empty texts and codes other than 299 are ignored.
 #[derive(Debug, Default)]
 pub struct WarnOnce {
     seen: Mutex<HashSet<String>>,

@@ -4,8 +4,8 @@
 //! Output: consumers of a [`ListWatch`]: the reflector.
 //!
 //! Invariants:
-//! - `source.S1`: an object is decoded while it arrives: its metadata, and its body without the fields that the read_options
-//!   removes. A list is never held whole.
+//! - `source.S1`: an object is decoded while it arrives: its metadata, and its body without the fields that its [`ReadOptions`]
+//!   remove. A list is never held whole.
 //! - `source.S2`: an undecodable object ends the list or watch; earlier events of a watch remain valid, earlier items of
 //!   a list do not.
 

@@ -10,7 +10,7 @@ use watchkeeper_wire::{Annotations, Kind, Limits, ReadOptions, decode, json, rea
 
 use crate::rest;
 
-/// Decodes objects of a list or watch.
+/// A decoder of the objects of a list or watch.
 pub(crate) trait Read {
     /// The decoded type.
     type Object;
@@ -25,18 +25,18 @@ pub(crate) trait Read {
     fn object(&mut self, encoding: Encoding, bytes: &[u8]) -> Result<Self::Object, BoxError>;
 }
 
-/// Decodes metadata, and bodies without the fields that the read_options removes.
+/// A decoder of metadata, and of bodies without the fields that the [`ReadOptions`] remove.
 pub(super) struct Reading {
     kind: Kind,
     read_options: Arc<ReadOptions>,
-    head: ObjectMetaBuilder,
+    metadata: ObjectMetaBuilder,
     /// For protobuf: the removed fields, by number.
     cut: Cut,
 }
 
 impl Reading {
     pub(super) fn new(kind: Kind, read_options: Arc<ReadOptions>) -> Self {
-        Self { kind, read_options, head: ObjectMetaBuilder::default(), cut: Cut::default() }
+        Self { kind, read_options, metadata: ObjectMetaBuilder::default(), cut: Cut::default() }
     }
 }
 
@@ -59,9 +59,9 @@ impl Read for Reading {
 
     fn object(&mut self, encoding: Encoding, bytes: &[u8]) -> Result<Object, BoxError> {
         Ok(match encoding {
-            Encoding::Json => json::read_object(bytes, &self.read_options, &mut self.head)?,
+            Encoding::Json => json::read_object(bytes, &self.read_options, &mut self.metadata)?,
             Encoding::Protobuf => {
-                protobuf::read_object(bytes, self.read_options.annotations, &self.cut, &mut self.head)?
+                protobuf::read_object(bytes, self.read_options.annotations, &self.cut, &mut self.metadata)?
             }
         })
     }
@@ -75,8 +75,8 @@ pub(crate) fn encoding_of(headers: &HeaderMap) -> Result<Encoding, BoxError> {
 
 /// Decodes the object of a BOOKMARK event.
 pub(super) fn bookmark(encoding: Encoding, bytes: &[u8]) -> Result<Bookmark, BoxError> {
-    let head = read_object_meta(encoding, bytes, Annotations::Keep, &mut ObjectMetaBuilder::default())?;
-    Ok(Bookmark::from(&head))
+    let metadata = read_object_meta(encoding, bytes, Annotations::Keep, &mut ObjectMetaBuilder::default())?;
+    Ok(Bookmark::from(&metadata))
 }
 
 /// Decodes the object of an ERROR event.

@@ -42,6 +42,17 @@ impl StreamResult {
     }
 }
 
+/// Reads from a pipe, and returns whether it has ended.
+pub(super) fn poll_read(
+    pipe: &mut (impl AsyncRead + Unpin),
+    context: &mut Context<'_>,
+    buffer: &mut ReadBuf<'_>,
+) -> Poll<io::Result<bool>> {
+    let before = buffer.filled().len();
+    ready!(Pin::new(pipe).poll_read(context, buffer))?;
+    Poll::Ready(Ok(buffer.filled().len() == before && buffer.remaining() > 0))
+}
+
 /// An output of a process. It ends when the process closes it, or with an error if the stream breaks.
 ///
 /// Dropping it discards further output.
@@ -88,9 +99,7 @@ impl AsyncRead for Output {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.pipe).poll_read(context, buffer))?;
-        let is_end = buffer.filled().len() == before && buffer.remaining() > 0;
+        let is_end = ready!(poll_read(&mut self.pipe, context, buffer))?;
         if is_end && !self.closed.load(Ordering::Acquire) {
             self.result.end().map_err(StreamError::into_io)?;
         }

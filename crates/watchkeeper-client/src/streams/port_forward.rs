@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, DuplexStream, ReadBuf, WriteHalf, duplex, split};
 
-use super::output::StreamResult;
+use super::output::{StreamResult, poll_read};
 use super::session::{Outgoing, Receiver, Session, write_to_reader};
 use super::websocket::{Protocol, open};
 use super::{Frame, PIPE_BYTES, StreamError};
@@ -96,10 +96,7 @@ impl AsyncRead for Port {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.pipe).poll_read(context, buffer))?;
-        let is_end = buffer.filled().len() == before && buffer.remaining() > 0;
-        if is_end {
+        if ready!(poll_read(&mut self.pipe, context, buffer))? {
             self.check()?;
             self.result.end().map_err(StreamError::into_io)?;
         }
@@ -127,7 +124,7 @@ impl AsyncWrite for Port {
     }
 }
 
-/// Receives the data of all ports.
+/// The receiver of the data of all ports.
 struct Connections {
     connections: Vec<Connection>,
 }

@@ -157,7 +157,7 @@ impl AsyncWrite for Input {
     }
 }
 
-/// Receives the streams of a process.
+/// The receiver of the streams of a process.
 struct Streams {
     stdout: Option<OutputWriter>,
     stderr: Option<OutputWriter>,

@@ -44,7 +44,7 @@ const CHUNK_BYTES: usize = 32 << 10;
 /// Maximum number of messages waiting to be sent.
 const MAX_QUEUED: usize = 2;
 
-/// Receives what the server sends.
+/// A receiver of what the server sends.
 pub(super) trait Receiver: Send + 'static {
     /// The result.
     type Outcome: Send + 'static;

@@ -155,7 +155,7 @@ impl Body {
     }
 }
 
-/// Concatenates the chunks of a body.
+/// A buffer that concatenates the chunks of a body.
 ///
 /// Each chunk is freed at once, so that its memory serves the next: a long body is held once, and a large buffer grows
 /// without a copy where the system can move pages. A single chunk is not copied.
@@ -255,7 +255,7 @@ impl HttpBody for Body {
     }
 }
 
-/// Also counts received bytes: compressed input may be endless without any output.
+/// Polls for decompressed data. Also counts received bytes: compressed input may be endless without any output.
 fn poll_gzip(
     incoming: &mut Incoming,
     gunzip: &mut Option<Box<Gunzip>>,

@@ -38,7 +38,7 @@ const TLS_TIMEOUT: Duration = Duration::from_secs(10);
 /// TLS record of a long list.
 const READ_BYTES: usize = 64 << 10;
 
-/// Opens connections to one server.
+/// A dialer of connections to one server.
 #[derive(Debug)]
 pub(super) struct Dialer {
     scheme: Scheme,
@@ -113,12 +113,12 @@ impl Dialer {
         uri.path_and_query(format!("{}{path}", self.prefix)).build().ok()
     }
 
-    /// `host:port`.
+    /// Returns `host:port`.
     pub(super) fn authority(&self) -> &Authority {
         &self.authority
     }
 
-    /// `host:port` without user information.
+    /// Returns `host:port` without user information.
     pub(super) fn host(&self) -> String {
         let address = self.authority.as_str();
         address.rsplit_once('@').map_or(address, |(_, host)| host).to_owned()
@@ -249,7 +249,7 @@ fn proxy_port(proxy: &Uri) -> u16 {
     })
 }
 
-/// Connects to a proxy.
+/// A connector to a proxy.
 #[derive(Clone)]
 struct ProxyConnector {
     tcp: HttpConnector<Resolver>,

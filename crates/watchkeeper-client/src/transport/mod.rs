@@ -25,6 +25,7 @@ mod upgraded;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, USER_AGENT};
 use http::{HeaderValue, Request, Response, StatusCode};
 
@@ -112,13 +113,10 @@ impl Transport {
     /// (`transport.T1`). An error status is a response, not an error.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, TransportError> {
         let mut request = request;
-        let generation = self.prepare(&mut request).await?;
         if self.shared.compression && !request.headers().contains_key(ACCEPT_ENCODING) {
             request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        let response = self.shared.pool.send(request, generation).await?;
-        self.check_unauthorized(response.status(), generation);
-        Ok(decompress(response))
+        Ok(decompress(self.dispatch(request, Over::Pool).await?))
     }
 
     /// Forwards a request: like [`send`](Self::send), but leaves `Accept-Encoding` to the request and does not
@@ -127,11 +125,7 @@ impl Transport {
     /// # Errors
     /// As [`send`](Self::send).
     pub async fn forward(&self, request: Request<Body>) -> Result<Response<Body>, TransportError> {
-        let mut request = request;
-        let generation = self.prepare(&mut request).await?;
-        let response = self.shared.pool.send(request, generation).await?;
-        self.check_unauthorized(response.status(), generation);
-        Ok(response)
+        self.dispatch(request, Over::Pool).await
     }
 
     /// Creates a transport to the same server with its own connections and without credentials, client certificate or
@@ -158,11 +152,7 @@ impl Transport {
         &self,
         request: Request<Body>,
     ) -> Result<Response<Body>, TransportError> {
-        let mut request = request;
-        let generation = self.prepare(&mut request).await?;
-        let response = self.shared.pool.send_on_new_connection(request).await?;
-        self.check_unauthorized(response.status(), generation);
-        Ok(decompress(response))
+        Ok(decompress(self.dispatch(request, Over::NewConnection).await?))
     }
 
     /// Requests a protocol upgrade over a new HTTP/1.1 connection.
@@ -209,6 +199,25 @@ impl Transport {
         &self.shared.metrics
     }
 
+    /// Adds the common headers and sends a request.
+    ///
+    /// Returns a boxed future, so that the crates that await it do not compile the code of connections and TLS again.
+    fn dispatch(
+        &self,
+        mut request: Request<Body>,
+        over: Over,
+    ) -> BoxFuture<'_, Result<Response<Body>, TransportError>> {
+        Box::pin(async move {
+            let generation = self.prepare(&mut request).await?;
+            let response = match over {
+                Over::Pool => self.shared.pool.send(request, generation).await?,
+                Over::NewConnection => self.shared.pool.send_on_new_connection(request).await?,
+            };
+            self.check_unauthorized(response.status(), generation);
+            Ok(response)
+        })
+    }
+
     /// Adds the headers common to all requests; returns the generation of the credentials, if any were added.
     async fn prepare(&self, request: &mut Request<Body>) -> Result<Option<u64>, TransportError> {
         let shared = &*self.shared;
@@ -235,6 +244,13 @@ impl Transport {
             self.shared.credentials.invalidate(generation);
         }
     }
+}
+
+/// The connection of a request.
+#[derive(Debug, Clone, Copy)]
+enum Over {
+    Pool,
+    NewConnection,
 }
 
 /// The result of a protocol upgrade.

@@ -428,7 +428,7 @@ fn remove(state: &Weak<Mutex<State>>, load: &Arc<Load>) {
     }
 }
 
-/// Holds a connection, or a stream of one, while a response is being read.
+/// A hold on a connection, or on a stream of one, while a response is being read.
 #[derive(Debug)]
 pub(super) struct StreamPermit {
     state: Weak<Mutex<State>>,
@@ -446,7 +446,7 @@ impl StreamPermit {
         Self { state: Arc::downgrade(state), held: Held::Http1(Some(connection)) }
     }
 
-    /// The connection does not return to the pool.
+    /// Creates a permit whose connection does not return to the pool.
     fn single_use(connection: Http1) -> Self {
         Self { state: Weak::new(), held: Held::Http1(Some(connection)) }
     }
@@ -494,7 +494,7 @@ impl Drop for StreamPermit {
     }
 }
 
-/// Drives an HTTP/2 connection and tracks the server's stream limit.
+/// A future that drives an HTTP/2 connection and tracks the server's stream limit.
 struct Driver {
     connection: http2::Connection<Box<dyn super::dial::Io>, Body, TokioExecutor>,
     load: Arc<Load>,

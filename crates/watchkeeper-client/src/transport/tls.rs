@@ -17,7 +17,7 @@ use crate::config::{Authorities, ClientCertificate};
 use crate::metrics::{CaReload, Metrics, NoMetrics};
 use crate::reload::CertReloader;
 
-/// Builds TLS configurations. Certificate files are reread for every connection.
+/// A builder of TLS configurations. Certificate files are reread for every connection.
 #[derive(Debug)]
 pub(super) struct Tls {
     authorities: Authorities,
@@ -185,9 +185,13 @@ fn roots(pem: &str) -> Result<RootCertStore, ConnectError> {
 async fn system_roots() -> Result<RootCertStore, ConnectError> {
     let loaded = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
     let loaded = loaded.map_err(|error| unusable(format!("system certificates: {error}")))?;
+    if loaded.certs.is_empty() {
+        // The handshake will fail with an unknown issuer.
+        tracing::warn!(errors = ?loaded.errors, "no system certificates found");
+    }
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(loaded.certs);
-    Ok(roots) // without any, the handshake fails with an unknown issuer
+    Ok(roots)
 }
 
 fn parse(

@@ -85,6 +85,23 @@ async fn a_missing_status_is_derived_from_the_code() {
 }
 
 #[tokio::test]
+async fn a_timeout_or_a_bad_gateway_may_have_been_processed() {
+    let timeout = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Timeout","code":504}"#;
+    for (code, body) in [(504, timeout), (504, "no answer"), (502, "bad gateway")] {
+        let headers = if body == timeout {
+            "content-type: application/json\r\n"
+        } else {
+            "content-type: text/plain\r\n"
+        };
+        let error = send(response(code, headers, body)).await;
+        assert!(
+            matches!(error, RequestError::Api { .. }) && error.may_have_happened(),
+            "{code} {body}: {error:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn an_undecodable_object_is_an_error_that_names_the_cause() {
     for (headers, body, why) in [
         ("content-type: application/json\r\n", "{\"kind\":", "EOF while parsing"),

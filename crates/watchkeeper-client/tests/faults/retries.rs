@@ -1,4 +1,4 @@
-//! Which requests are retried, by verb, outcome and kind of call, as in client-go.
+//! Retries of requests by verb, outcome and kind of call, as in client-go.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

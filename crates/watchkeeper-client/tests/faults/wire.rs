@@ -75,12 +75,8 @@ fn config(cluster: &TestCluster, proxy: &FaultProxy) -> Config {
 
 /// Text that gzip cannot compress well.
 fn noise(size: usize) -> String {
-    let mut state = 1u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        char::from(b'a' + ((state >> 33) % 26) as u8)
-    };
-    (0..size).map(|_| next()).collect()
+    let mut random = fastrand::Rng::with_seed(1);
+    (0..size).map(|_| random.lowercase()).collect()
 }
 
 #[tokio::test]

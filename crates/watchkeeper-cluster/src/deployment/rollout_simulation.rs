@@ -1,5 +1,7 @@
 //! Simulated rollouts with random bounds, random event order and delayed statuses.
 
+use fastrand::Rng;
+
 use super::bounds::Bounds;
 use super::sizes::{Size, grown, shrunk};
 
@@ -97,15 +99,12 @@ impl Rollout {
     }
 }
 
-/// Seeded pseudo-random numbers (xorshift).
-struct Random(u64);
+/// Random steps and deployments.
+struct Random(Rng);
 
 impl Random {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % end
+        self.0.u64(..end)
     }
 
     fn number(&mut self, end: i64) -> i64 {
@@ -136,7 +135,7 @@ impl Random {
 #[test]
 fn a_rollout_stays_within_its_bounds_and_completes() {
     for seed in 1..=20_000 {
-        let mut random = Random(seed);
+        let mut random = Random(Rng::with_seed(seed));
         let mut rollout = random.rollout();
         rollout.check(seed);
         for _ in 0..random.below(120) {

@@ -9,7 +9,7 @@ use super::conditions::{self, AVAILABLE, NEW_AVAILABLE, PROGRESSING, REPLICA_FAI
 use crate::clock::{after, between};
 use crate::view::{Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet};
 
-/// Rounds up, so that a check at whole-second resolution is not one second early.
+/// Added to the delay of a check: timestamps have whole seconds, so it would otherwise be up to a second early.
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Returns the replica counts and the `Available` condition.

@@ -7,18 +7,14 @@ use std::time::Duration;
 /// Simulated behaviour of the containers of a pod on a simulated node. It is stored in annotations of the
 /// pod, so that a manifest can set it too:
 ///
-/// | annotation                    | example       | effect |
-/// |-------------------------------|---------------|--------|
-/// | `watchkeeper.dev/start-after` | `20s`         | containers take this long to start |
-/// | `watchkeeper.dev/ready-after` | `5s`, `never` | containers become ready this long after their start, or
-/// never |
-/// | `watchkeeper.dev/exit-after`  | `1m30s`       | containers exit after this long |
-/// | `watchkeeper.dev/exit-code`   | `1`           | containers exit with this code; without `exit-after`, at
-/// once |
-/// | `watchkeeper.dev/pull`        | `fail`        | image pulls fail until the image or this annotation is
-/// changed |
-/// | `watchkeeper.dev/stop-after`  | `1m`          | containers take this long to stop, and are killed after
-/// the grace period |
+/// | annotation | example | effect |
+/// |---|---|---|
+/// | `watchkeeper.dev/start-after` | `20s` | containers take this long to start |
+/// | `watchkeeper.dev/ready-after` | `5s`, `never` | containers become ready this long after their start, or never |
+/// | `watchkeeper.dev/exit-after` | `1m30s` | containers exit after this long |
+/// | `watchkeeper.dev/exit-code` | `1` | containers exit with this code; without `exit-after`, at once |
+/// | `watchkeeper.dev/pull` | `fail` | image pulls fail until the image or this annotation is changed |
+/// | `watchkeeper.dev/stop-after` | `1m` | containers take this long to stop, and are killed after the grace period |
 ///
 /// By default containers run until they are stopped, except those of a job's pods. Images from a registry in
 /// the domain `invalid` can never be pulled.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fastrand::Rng;
 use serde_json::{Value, json};
 use watchkeeper_client::dynamic::{DeleteOptions, Propagation};
 use watchkeeper_core::ObjectKey;
@@ -12,20 +13,6 @@ const SECRETS: Of = Of("v1/secrets", "Secret");
 const SHOP: &str = "shop";
 const OBJECTS: usize = 14;
 const DELETIONS: usize = 6;
-
-/// Seeded random choices.
-struct Choices(u64);
-
-impl Choices {
-    fn below(&mut self, bound: usize) -> usize {
-        // splitmix64
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        usize::try_from((bits ^ (bits >> 31)) % bound as u64).unwrap()
-    }
-}
 
 /// Objects with their owners.
 type Objects = BTreeMap<String, BTreeSet<String>>;
@@ -71,15 +58,15 @@ async fn until_left(living: &Living, objects: &Objects) {
 }
 
 async fn play(living: &Living, seed: u64) {
-    let mut choices = Choices(seed);
+    let mut choices = Rng::with_seed(seed);
     let mut objects = Objects::new();
     let mut references: Vec<(String, Value)> = Vec::new();
     for number in 0..OBJECTS {
-        let name = format!("o{number}{}", if choices.below(2) == 0 { 'm' } else { 's' });
+        let name = format!("o{number}{}", if choices.usize(..2) == 0 { 'm' } else { 's' });
         let mut owners = Vec::new();
-        for _ in 0..choices.below(3).min(references.len()) {
-            let (_, mut owner) = references[choices.below(references.len())].clone();
-            owner["blockOwnerDeletion"] = (choices.below(2) == 0).into();
+        for _ in 0..choices.usize(..3).min(references.len()) {
+            let (_, mut owner) = references[choices.usize(..references.len())].clone();
+            owner["blockOwnerDeletion"] = (choices.usize(..2) == 0).into();
             if owners.iter().all(|other: &Value| other["uid"] != owner["uid"]) {
                 owners.push(owner);
             }
@@ -97,9 +84,9 @@ async fn play(living: &Living, seed: u64) {
         if objects.is_empty() {
             break;
         }
-        let name = objects.keys().nth(choices.below(objects.len())).unwrap().clone();
+        let name = objects.keys().nth(choices.usize(..objects.len())).unwrap().clone();
         let propagation =
-            [Propagation::Background, Propagation::Foreground, Propagation::Orphan][choices.below(3)];
+            [Propagation::Background, Propagation::Foreground, Propagation::Orphan][choices.usize(..3)];
         let options = DeleteOptions { propagation: Some(propagation), ..Default::default() };
         eprintln!("seed {seed}: deletes {name}, {propagation:?}, of {objects:?}");
         living.delete(of(&name), SHOP, &name, &options).await;

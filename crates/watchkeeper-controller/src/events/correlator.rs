@@ -10,8 +10,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use watchkeeper_core::Timestamp;
-use watchkeeper_workqueue::limit::Bucket;
+use watchkeeper_core::{Timestamp, TokenBucket};
 
 use super::clock::Moment;
 use super::core_event::CoreEvent;
@@ -28,13 +27,13 @@ const BURST: u32 = 25;
 const REFILL: Duration = Duration::from_secs(300);
 const PREFIX: &str = "(combined from similar events): ";
 
-/// Returns the rate limiting bucket of an event.
+/// A function that returns the rate limiting bucket of an event.
 pub(super) type SpamKey = dyn Fn(&CoreEvent) -> String + Send + Sync;
 
 pub(super) struct Correlator {
     similar: Recent<String, Similar>,
     counted: Recent<String, Counted>,
-    budgets: Recent<String, Bucket>,
+    budgets: Recent<String, TokenBucket>,
     spam_key: Box<SpamKey>,
 }
 
@@ -134,18 +133,18 @@ impl Correlator {
     }
 
     fn is_spam(&mut self, event: &CoreEvent, now: Instant) -> bool {
-        let key = (self.spam_key)(event);
+        let (key, now) = ((self.spam_key)(event), now.into_std());
         if let Some(budget) = self.budgets.get_mut(&key) {
             return !budget.try_take(now);
         }
-        let mut budget = Bucket::new(REFILL, BURST);
+        let mut budget = TokenBucket::new(REFILL, BURST);
         budget.try_take(now);
         self.budgets.put(key, budget);
         false
     }
 }
 
-/// The fields by which events are grouped: source, object and type.
+/// Returns the fields by which events are grouped: source, object and type.
 fn group_fields(event: &CoreEvent) -> [&str; 8] {
     let involved = &event.involved;
     [

@@ -20,11 +20,11 @@ pub(super) enum Result {
     /// Dropped because the queue was full.
     Dropped,
     /// Over the rate limit of its object.
-    Spared,
+    RateLimited,
     /// Rejected by the server.
-    Refused,
+    Rejected,
     /// Out of attempts, or out of time at shutdown.
-    GivenUp,
+    Failed,
 }
 
 impl Counts {
@@ -44,9 +44,9 @@ impl Counts {
             Result::Written => "written",
             Result::Counted => "counted",
             Result::Dropped => "dropped",
-            Result::Spared => "spared",
-            Result::Refused => "refused",
-            Result::GivenUp => "given_up",
+            Result::RateLimited => "rate_limited",
+            Result::Rejected => "rejected",
+            Result::Failed => "failed",
         };
         family.with([name, result]).increment();
     }

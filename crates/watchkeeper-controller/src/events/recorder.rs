@@ -28,7 +28,7 @@ pub enum EventApi {
     Events,
 }
 
-/// Records events about objects on behalf of a component. Clones share the queue.
+/// A recorder of events about objects, on behalf of a component. Clones share the queue.
 #[derive(Debug, Clone)]
 pub struct EventRecorder {
     source: Arc<Source>,
@@ -44,14 +44,17 @@ struct Queue {
 }
 
 impl EventRecorder {
-    /// Creates a recorder that uses `events.k8s.io/v1` if the server has it, and `v1` otherwise. Nothing is
-    /// written until the writer is [run](EventWriter::run).
+    /// Creates a recorder that uses `events.k8s.io/v1` if the server has it, and `v1` if it does not or cannot be asked.
+    /// Nothing is written until the writer is [run](EventWriter::run).
     pub async fn for_server(client: &Client, component: &str) -> (Self, EventWriter<ServerSink>) {
         let events = GroupVersion { group: "events.k8s.io".to_owned(), version: "v1".to_owned() };
         let discovery = DiscoveryClient::new(client.rest(&events, Content::json()));
         let api = match discovery.resources(&events).await {
             Ok(_) => EventApi::Events,
-            Err(_) => EventApi::Core,
+            Err(error) => {
+                tracing::debug!(%error, "events.k8s.io/v1 not available; writing v1 events");
+                EventApi::Core
+            }
         };
         Self::new(ServerSink::new(client, api), api, component)
     }

@@ -34,14 +34,14 @@ pub struct NotReferable {
 
 impl Reference {
     /// Creates a reference from a kind and the metadata of a cached object.
-    pub fn of(kind: &GroupVersionKind, head: &ObjectMeta) -> Self {
+    pub fn of(kind: &GroupVersionKind, metadata: &ObjectMeta) -> Self {
         Self {
             api_version: kind.group_version().to_string(),
             kind: kind.kind.clone(),
-            namespace: head.key().namespace().unwrap_or_default().to_owned(),
-            name: head.key().name().to_owned(),
-            uid: head.uid().to_owned(),
-            resource_version: head.resource_version().to_string(),
+            namespace: metadata.key().namespace().unwrap_or_default().to_owned(),
+            name: metadata.key().name().to_owned(),
+            uid: metadata.uid().to_owned(),
+            resource_version: metadata.resource_version().to_string(),
             field_path: String::new(),
         }
     }

@@ -18,7 +18,7 @@ pub(super) const FINISH: Duration = Duration::from_secs(6 * 60);
 /// Interval at which active series are written again.
 pub(super) const REFRESH: Duration = Duration::from_secs(30 * 60);
 
-/// The fields in filter events of one series agree.
+/// The fields that are equal in all events of one series.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct SeriesKey {
     event_type: EventType,

@@ -37,13 +37,13 @@ pub enum WriteError {
     Exists(#[source] BoxError),
     /// The server rejected the event: it is not retried.
     #[error("event rejected")]
-    Refused(#[source] BoxError),
+    Rejected(#[source] BoxError),
     /// Anything else: it may be retried.
     #[error("failed to write event")]
     Failed(#[source] BoxError),
 }
 
-/// Writes events to an API server.
+/// A sink that writes events to an API server.
 #[derive(Debug, Clone)]
 pub struct ServerSink {
     events: ResourceClient<Value>,
@@ -77,7 +77,7 @@ fn write_error(error: RequestError) -> WriteError {
         error if error.is_not_found() => WriteError::Missing(error.into()),
         error if error.is_already_exists() => WriteError::Exists(error.into()),
         // A retry would send the same request.
-        RequestError::Invalid { .. } | RequestError::Api { .. } => WriteError::Refused(error.into()),
+        RequestError::Invalid { .. } | RequestError::Api { .. } => WriteError::Rejected(error.into()),
         _ => WriteError::Failed(error.into()),
     }
 }

@@ -95,8 +95,8 @@ impl<S: LeaseStore> Elector<S> {
         self
     }
 
-    /// After `stop`, keeps renewing the lease for at most `at_most` until the led work has ended. By default
-    /// it does not renew, so the work has the rest of the lease.
+    /// Keeps renewing the lease after `stop` until the led work has ended, for at most `at_most`. By default it is not
+    /// renewed, so the work has the rest of the lease.
     #[must_use]
     pub fn renewed_at_end(mut self, at_most: Duration) -> Self {
         self.ending = at_most;

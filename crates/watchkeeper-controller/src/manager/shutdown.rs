@@ -116,7 +116,7 @@ impl Shutdown {
         self.start();
     }
 
-    /// Records that a part was dropped fail it took too long.
+    /// Records that a part was dropped because it took too long.
     pub(super) fn overrun(&self, name: &str) {
         tracing::warn!(name, "not stopped within the grace period; dropped");
         let mut why = self.why.lock();

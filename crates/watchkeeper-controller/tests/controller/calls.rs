@@ -1,4 +1,4 @@
-//! How the reconcile function is called.
+//! Calls of the reconcile function.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -40,7 +40,7 @@ async fn many_messages_are_combined_and_then_rate_limited() {
     let combined = events.iter().find(|event| event["count"] != 1).unwrap();
     assert_eq!(combined["message"], "(combined from similar events): 24");
     assert_eq!(combined["count"], 16);
-    assert_eq!((world.count("written"), world.count("spared")), (25, 5));
+    assert_eq!((world.count("written"), world.count("rate_limited")), (25, 5));
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,7 +68,7 @@ async fn an_unreachable_server_is_tried_twelve_times_before_the_next_event() {
     let requests = world.sheet.requests();
     assert_eq!(requests[..12], ["create a 1"; 12]);
     assert_eq!(requests[12..], ["create b 1"]);
-    assert_eq!(world.count("given_up"), 1);
+    assert_eq!(world.count("failed"), 1);
     let seconds = world.begun.elapsed().as_secs();
     assert!((100..=110).contains(&seconds), "{seconds} s: up to ten at first, then ten each");
 }
@@ -76,13 +76,13 @@ async fn an_unreachable_server_is_tried_twelve_times_before_the_next_event() {
 #[tokio::test(start_paused = true)]
 async fn rejected_events_are_not_retried() {
     let world = World::start(EventApi::Core);
-    world.sheet.troubles([Trouble::Refused, Trouble::Exists, Trouble::Missing, Trouble::Unreachable]);
+    world.sheet.troubles([Trouble::Rejected, Trouble::Exists, Trouble::Missing, Trouble::Unreachable]);
     for object in ["a", "b", "c", "d"] {
         world.record(object, "m");
     }
     world.settle().await;
     assert_eq!(world.sheet.requests(), ["create a 1", "create b 1", "create c 1", "create d 1"]);
-    assert_eq!((world.count("refused"), world.count("written")), (3, 0));
+    assert_eq!((world.count("rejected"), world.count("written")), (3, 0));
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(world.sheet.requests(), ["create d 1"], "only the unanswered one is retried");
 }

@@ -52,7 +52,7 @@ async fn nothing_is_retried_at_shutdown() {
         let mut requests = sheet.requests();
         requests.sort();
         assert_eq!(requests, ["create a 1", "create b 1"]);
-        assert_eq!(count(&registry, "given_up"), 2);
+        assert_eq!(count(&registry, "failed"), 2);
     }
 }
 
@@ -69,7 +69,7 @@ async fn the_final_flush_is_bounded() {
     let begun = Instant::now();
     writer.run(stop).await;
     assert_eq!(begun.elapsed(), Duration::from_secs(2));
-    assert_eq!(count(&registry, "given_up"), 2, "the queued ones");
+    assert_eq!(count(&registry, "failed"), 2, "the queued ones");
 
     // Without a recorder there is nothing to wait for.
     let (recorder, writer) = EventRecorder::new(Sheet::default(), EventApi::Events, "shops");

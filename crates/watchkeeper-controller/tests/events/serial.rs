@@ -77,18 +77,18 @@ async fn a_series_is_retried_when_its_event_is_deleted_and_recreated() {
 #[tokio::test(start_paused = true)]
 async fn rejected_events_are_not_retried_and_unanswered_ones_are_twelve_times() {
     let world = World::start(EventApi::Events);
-    world.sheet.troubles([Trouble::Refused, Trouble::Exists]);
+    world.sheet.troubles([Trouble::Rejected, Trouble::Exists]);
     world.record("a", "m");
     world.settle().await;
     world.record("b", "m");
     world.settle().await;
     assert_eq!(world.sheet.requests(), ["create a 1", "create b 1"]);
-    assert_eq!(world.count("refused"), 2);
+    assert_eq!(world.count("rejected"), 2);
 
     world.sheet.troubles([Trouble::Unreachable; 12]);
     let begun = tokio::time::Instant::now();
     world.record("c", "m");
-    while world.count("given_up") == 0 {
+    while world.count("failed") == 0 {
         sleep(Duration::from_millis(500)).await;
     }
     assert_eq!(world.sheet.requests(), ["create c 1"; 12]);

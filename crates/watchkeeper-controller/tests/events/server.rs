@@ -120,6 +120,6 @@ async fn events_that_the_server_rejects_are_not_retried() {
     assert_eq!(cut.hits(), 1);
     let reasons: Vec<_> = world.events("").await.iter().map(|event| event["reason"].clone()).collect();
     assert_eq!(reasons, ["Later"]);
-    assert_eq!((crate::count(&registry, "refused"), crate::count(&registry, "written")), (2, 1));
+    assert_eq!((crate::count(&registry, "rejected"), crate::count(&registry, "written")), (2, 1));
     world.cluster.stop().await;
 }

@@ -28,7 +28,7 @@ struct State {
 pub(crate) enum Trouble {
     None,
     Unreachable,
-    Refused,
+    Rejected,
     Exists,
     Missing,
 }
@@ -73,7 +73,7 @@ impl Sheet {
         match trouble {
             Trouble::None => Ok(()),
             Trouble::Unreachable => Err(WriteError::Failed("no answer".into())),
-            Trouble::Refused => Err(WriteError::Refused("no".into())),
+            Trouble::Rejected => Err(WriteError::Rejected("no".into())),
             Trouble::Exists => Err(WriteError::Exists("yes".into())),
             Trouble::Missing => Err(WriteError::Missing("none".into())),
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fastrand::Rng;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 use watchkeeper_controller::leader::{Held, LeaseError, LeaseStore, Record};
@@ -28,7 +29,7 @@ pub(crate) struct Lead {
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(crate) world: World,
-    pub(crate) random: Arc<Mutex<u64>>,
+    pub(crate) random: Arc<Mutex<Rng>>,
     /// Percentage of requests with a fault.
     pub(crate) trouble: u64,
     pub(crate) requests: Arc<Mutex<Vec<&'static str>>>,
@@ -38,7 +39,7 @@ impl World {
     pub(crate) fn connection(&self, seed: u64, trouble: u64) -> Connection {
         Connection {
             world: self.clone(),
-            random: Arc::new(Mutex::new(seed)),
+            random: Arc::new(Mutex::new(Rng::with_seed(seed))),
             trouble,
             requests: Arc::default(),
         }
@@ -90,12 +91,7 @@ impl Drop for Leading {
 
 impl Connection {
     fn draw(&self, below: u64) -> u64 {
-        let mut state = self.random.lock();
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = *state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % below
+        self.random.lock().u64(..below)
     }
 
     /// Executes a request, with a delay or a fault.

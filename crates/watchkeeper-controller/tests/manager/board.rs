@@ -25,7 +25,7 @@ impl Board {
         Elector::new(self.clone(), identity).unwrap()
     }
 
-    /// Takes the lease, whoever holds it.
+    /// Takes the lease from its current holder, if any.
     pub(crate) fn seize(&self, holder: &str) {
         let mut held = self.held.lock();
         let version = held.as_ref().and_then(|held| held.version.as_u64()).unwrap_or(0) + 1;

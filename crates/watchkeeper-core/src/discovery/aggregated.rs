@@ -13,10 +13,10 @@ use crate::null::null_is_default;
 #[serde(rename_all = "camelCase")]
 pub struct ApiGroupDiscoveryList<'a> {
     /// `APIGroupDiscoveryList`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub kind: Cow<'a, str>,
     /// `apidiscovery.k8s.io/v2`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub api_version: Cow<'a, str>,
     /// Empty.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -30,7 +30,7 @@ pub struct ApiGroupDiscoveryList<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DiscoveryMetadata<'a> {
     /// The name of the group; empty for the core group.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "str::is_empty")]
     pub name: Cow<'a, str>,
 }
 
@@ -54,7 +54,7 @@ pub struct ApiVersionDiscovery<'a> {
     #[serde(default, deserialize_with = "null_is_default")]
     pub resources: Vec<ApiResourceDiscovery<'a>>,
     /// `Current`, or `Stale` if the resources may be outdated.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub freshness: Cow<'a, str>,
 }
 
@@ -68,10 +68,10 @@ pub struct ApiResourceDiscovery<'a> {
     #[serde(default, deserialize_with = "null_is_default")]
     pub response_kind: ResponseKind<'a>,
     /// `Namespaced` or `Cluster`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub scope: Cow<'a, str>,
     /// The singular name: `pod`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub singular_resource: Cow<'a, str>,
     /// The supported verbs.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -105,13 +105,13 @@ pub struct ApiSubresourceDiscovery<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResponseKind<'a> {
     /// The group.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub group: Cow<'a, str>,
     /// The version.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub version: Cow<'a, str>,
     /// The kind.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub kind: Cow<'a, str>,
 }
 
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn null_and_absent_fields_are_empty() {
         let text = r#"{"items":[{"versions":[{"version":"v1","resources":[
-            {"resource":"pods","responseKind":null,"verbs":null,"subresources":null}]}]},
+            {"resource":"pods","scope":null,"responseKind":{"kind":null},"verbs":null,"subresources":null}]}]},
             {"metadata":{"name":"apps"},"versions":null}]}"#;
         let list: ApiGroupDiscoveryList<'_> = serde_json::from_str(text).unwrap();
         let pods = &list.items[0].versions[0].resources[0];

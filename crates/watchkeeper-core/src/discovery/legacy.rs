@@ -11,7 +11,7 @@ use crate::null::null_is_default;
 #[serde(rename_all = "camelCase")]
 pub struct ApiVersions<'a> {
     /// `APIVersions`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub kind: Cow<'a, str>,
     /// The versions of the core group, the preferred one first.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -31,10 +31,10 @@ pub struct ApiVersions<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct ServerAddressByClientCidr<'a> {
     /// The network of the clients: `0.0.0.0/0`.
-    #[serde(rename = "clientCIDR", default)]
+    #[serde(rename = "clientCIDR", default, deserialize_with = "null_is_default")]
     pub client_cidr: Cow<'a, str>,
     /// The address: `host:port`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub server_address: Cow<'a, str>,
 }
 
@@ -43,10 +43,10 @@ pub struct ServerAddressByClientCidr<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct ApiGroupList<'a> {
     /// `APIGroupList`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub kind: Cow<'a, str>,
     /// `v1`.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "str::is_empty")]
     pub api_version: Cow<'a, str>,
     /// The groups.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -58,13 +58,13 @@ pub struct ApiGroupList<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct ApiGroup<'a> {
     /// `APIGroup`; empty in a list.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "str::is_empty")]
     pub kind: Cow<'a, str>,
     /// `v1`; empty in a list.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "str::is_empty")]
     pub api_version: Cow<'a, str>,
     /// The name of the group: `apps`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub name: Cow<'a, str>,
     /// The versions.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -79,10 +79,10 @@ pub struct ApiGroup<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct GroupVersionForDiscovery<'a> {
     /// `apps/v1`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub group_version: Cow<'a, str>,
     /// `v1`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub version: Cow<'a, str>,
 }
 
@@ -91,13 +91,13 @@ pub struct GroupVersionForDiscovery<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct ApiResourceList<'a> {
     /// `APIResourceList`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub kind: Cow<'a, str>,
     /// `v1`; empty in the document of the core group.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "str::is_empty")]
     pub api_version: Cow<'a, str>,
     /// `apps/v1`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub group_version: Cow<'a, str>,
     /// The resources, each followed by its subresources.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -109,22 +109,22 @@ pub struct ApiResourceList<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct ApiResource<'a> {
     /// The plural name: `pods`, `pods/status`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub name: Cow<'a, str>,
     /// The singular name: `pod`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub singular_name: Cow<'a, str>,
     /// Whether objects are in namespaces.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub namespaced: bool,
     /// The group of the kind; empty if it is that of the list.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "str::is_empty")]
     pub group: Cow<'a, str>,
     /// The version of the kind; empty if it is that of the list.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "str::is_empty")]
     pub version: Cow<'a, str>,
     /// The kind: `Pod`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub kind: Cow<'a, str>,
     /// The supported verbs.
     #[serde(default, deserialize_with = "null_is_default")]
@@ -136,7 +136,7 @@ pub struct ApiResource<'a> {
     #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<Cow<'a, str>>,
     /// A hash of the storage version; empty if unknown.
-    #[serde(default, skip_serializing_if = "str::is_empty")]
+    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "str::is_empty")]
     pub storage_version_hash: Cow<'a, str>,
 }
 
@@ -149,7 +149,7 @@ mod tests {
         let text = r#"{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[{"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment","verbs":["get"],"shortNames":["deploy"]}]}"#;
         let list: ApiResourceList<'_> = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&list).unwrap(), text);
-        let null: ApiGroupList<'_> = serde_json::from_str(r#"{"groups":null}"#).unwrap();
+        let null: ApiGroupList<'_> = serde_json::from_str(r#"{"kind":null,"groups":null}"#).unwrap();
         assert_eq!(null, ApiGroupList::default());
     }
 }

@@ -69,8 +69,8 @@ pub type WatchFuture = Pin<Box<dyn Future<Output = Result<WatchStream, WatchErro
 ///     }
 /// }
 ///
-/// let head = ObjectMetaBuilder::default().name("motd").version("7").finish();
-/// let source: Box<dyn ListWatch> = Box::new(Still(Object { metadata: head, encoded: Encoded::json(*b"{}") }));
+/// let metadata = ObjectMetaBuilder::default().name("motd").version("7").finish();
+/// let source: Box<dyn ListWatch> = Box::new(Still(Object { metadata, encoded: Encoded::json(*b"{}") }));
 ///
 /// let list = source.list(ListRequest { at: ListAt::Any, limit: None });
 /// let parts: Vec<_> = list.map(Result::unwrap).collect().now_or_never().unwrap();

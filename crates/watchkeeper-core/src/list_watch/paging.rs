@@ -24,7 +24,7 @@ pub enum EndlessList {
     TooManyPages,
 }
 
-/// Tracks the pages of one list and fails if they would never end.
+/// The progress of one paged list. It fails if the pages would never end.
 ///
 /// Repeated tokens are detected in constant memory (Brent's cycle detection): at once if a token repeats the previous
 /// one, otherwise within three times the number of pages before the repetition.

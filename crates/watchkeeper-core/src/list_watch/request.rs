@@ -60,6 +60,16 @@ impl ListRequest {
 }
 
 /// A request for a watch.
+///
+/// The default starts with the most recent state as ADDED events, and continues with changes, as client-go's `Watch`
+/// does without options. It works with every server. Nothing marks the end of the initial events: use
+/// [`WatchFrom::InitialEvents`] for that.
+///
+/// ```
+/// use watchkeeper_core::{WatchFrom, WatchRequest};
+///
+/// assert_eq!(WatchRequest::default(), WatchRequest::new(WatchFrom::After("".into())));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchRequest {
     /// The starting point.
@@ -82,6 +92,12 @@ pub enum WatchFrom {
         /// state.
         not_older_than: Option<ResourceVersion>,
     },
+}
+
+impl Default for WatchRequest {
+    fn default() -> Self {
+        Self::new(WatchFrom::After(ResourceVersion::default()))
+    }
 }
 
 impl WatchRequest {
@@ -169,6 +185,11 @@ mod tests {
         for (request, query) in table {
             assert_eq!(text(&request.query()), query, "{request:?}");
         }
+    }
+
+    #[test]
+    fn a_default_watch_has_no_version() {
+        assert_eq!(text(&WatchRequest::default().query()), "watch=true&allowWatchBookmarks=true");
     }
 
     #[test]

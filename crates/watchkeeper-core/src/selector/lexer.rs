@@ -2,7 +2,7 @@
 
 use super::SelectorError;
 
-/// Splits a label selector into tokens. After the last one it keeps returning [`Mark::End`].
+/// The tokens of a label selector. After the last one it keeps returning [`Mark::End`].
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
     text: &'a str,

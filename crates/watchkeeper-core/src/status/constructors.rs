@@ -9,19 +9,19 @@ use crate::quoted::Quoted;
 use crate::{GroupKind, GroupResource, ResourceVersion};
 
 impl Status {
-    /// 404: the object does not exist.
+    /// Creates a 404: the object does not exist.
     pub fn not_found(resource: &GroupResource, name: &str) -> Self {
         let message = format!("{resource} {} not found", Quoted(name));
         Self::about(404, StatusReason::NotFound, message, resource, name)
     }
 
-    /// 409: an object of this name already exists.
+    /// Creates a 409: an object of this name already exists.
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
         let message = format!("{resource} {} already exists", Quoted(name));
         Self::about(409, StatusReason::AlreadyExists, message, resource, name)
     }
 
-    /// 409: every generated name is taken; retry after `retry_after`.
+    /// Creates a 409: every generated name is taken; retry after `retry_after`.
     pub fn generate_name_conflict(resource: &GroupResource, name: &str, retry_after: Duration) -> Self {
         let exists = Self::already_exists(resource, name);
         let message =
@@ -29,29 +29,29 @@ impl Status {
         Self { message, ..exists }.with_retry_after(retry_after)
     }
 
-    /// 409: the object has changed since it was read.
+    /// Creates a 409: the object has changed since it was read.
     pub fn conflict(resource: &GroupResource, name: &str, why: impl Display) -> Self {
         let message = format!("Operation cannot be fulfilled on {resource} {}: {why}", Quoted(name));
         Self::about(409, StatusReason::Conflict, message, resource, name)
     }
 
-    /// 409: other field managers own applied fields; one cause per field.
+    /// Creates a 409: other field managers own applied fields; one cause per field.
     pub fn apply_conflict(causes: Vec<StatusCause>, message: impl Into<String>) -> Self {
         Self::plain(409, StatusReason::Conflict, message)
             .with_details(StatusDetails { causes, ..Default::default() })
     }
 
-    /// 410: the resource version or continue token has expired.
+    /// Creates a 410: the resource version or continue token has expired.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::plain(410, StatusReason::Expired, message)
     }
 
-    /// 410: the resource is permanently gone. For versions and pages, use [`expired`](Self::expired).
+    /// Creates a 410: the resource is permanently gone. For versions and pages, use [`expired`](Self::expired).
     pub fn gone(message: impl Into<String>) -> Self {
         Self::plain(410, StatusReason::Gone, message)
     }
 
-    /// 422: the object is invalid; one cause per violation.
+    /// Creates a 422: the object is invalid; one cause per violation.
     pub fn invalid(kind: &GroupKind, name: &str, causes: Vec<StatusCause>) -> Self {
         let mut faults: Vec<String> = Vec::with_capacity(causes.len());
         for cause in &causes {
@@ -75,12 +75,12 @@ impl Status {
         })
     }
 
-    /// 400: the request is malformed.
+    /// Creates a 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::plain(400, StatusReason::BadRequest, message)
     }
 
-    /// 401: the client is not authenticated.
+    /// Creates a 401: the client is not authenticated.
     pub fn unauthorized(message: impl Into<String>) -> Self {
         let mut message = message.into();
         if message.is_empty() {
@@ -89,7 +89,7 @@ impl Status {
         Self::plain(401, StatusReason::Unauthorized, message)
     }
 
-    /// 403: the client is not authorized. Without a resource, the status is about a non-resource
+    /// Creates a 403: the client is not authorized. Without a resource, the status is about a non-resource
     /// path; with an empty name, about the whole collection.
     pub fn forbidden(resource: Option<&GroupResource>, name: &str, why: impl Display) -> Self {
         let reason = StatusReason::Forbidden;
@@ -106,25 +106,25 @@ impl Status {
         }
     }
 
-    /// 405: the resource does not support this verb.
+    /// Creates a 405: the resource does not support this verb.
     pub fn method_not_supported(resource: &GroupResource, action: &str) -> Self {
         let message =
             format!("{action} is not supported on resources of kind {}", Quoted(&resource.to_string()));
         Self::about(405, StatusReason::MethodNotAllowed, message, resource, "")
     }
 
-    /// 406: the server can only respond with these media types.
+    /// Creates a 406: the server can only respond with these media types.
     pub fn not_acceptable(media_types: &[&str]) -> Self {
         let message = format!("only the following media types are accepted: {}", media_types.join(", "));
         Self::plain(406, StatusReason::NotAcceptable, message)
     }
 
-    /// 413: the body is too large.
+    /// Creates a 413: the body is too large.
     pub fn request_entity_too_large(limit: impl Display) -> Self {
         Self::plain(413, StatusReason::RequestEntityTooLarge, format!("Request entity too large: {limit}"))
     }
 
-    /// 415: the server only accepts these media types.
+    /// Creates a 415: the server only accepts these media types.
     pub fn unsupported_media_type(media_types: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",
@@ -133,12 +133,12 @@ impl Status {
         Self::plain(415, StatusReason::UnsupportedMediaType, message)
     }
 
-    /// 429: retry after `retry_after`.
+    /// Creates a 429: retry after `retry_after`.
     pub fn too_many_requests(message: impl Into<String>, retry_after: Duration) -> Self {
         Self::plain(429, StatusReason::TooManyRequests, message).with_retry_after(retry_after)
     }
 
-    /// 500: internal server error.
+    /// Creates a 500: internal server error.
     pub fn internal_error(why: impl Display) -> Self {
         let why = why.to_string();
         let message = format!("Internal error occurred: {why}");
@@ -147,7 +147,7 @@ impl Status {
             .with_details(StatusDetails { causes, ..Default::default() })
     }
 
-    /// 500: the operation could not be completed now; retry after `retry_after`.
+    /// Creates a 500: the operation could not be completed now; retry after `retry_after`.
     pub fn server_timeout(resource: &GroupResource, operation: &str, retry_after: Duration) -> Self {
         let message = format!(
             "The {operation} operation against {resource} could not be completed at this time, please try again."
@@ -156,17 +156,17 @@ impl Status {
             .with_retry_after(retry_after)
     }
 
-    /// 503: the server or a backend is unavailable.
+    /// Creates a 503: the server or a backend is unavailable.
     pub fn service_unavailable(message: impl Into<String>) -> Self {
         Self::plain(503, StatusReason::ServiceUnavailable, message)
     }
 
-    /// 504: the request timed out, but may still complete.
+    /// Creates a 504: the request timed out, but may still complete.
     pub fn timeout(message: impl Display, retry_after: Duration) -> Self {
         Self::plain(504, StatusReason::Timeout, format!("Timeout: {message}")).with_retry_after(retry_after)
     }
 
-    /// 504: the server has not yet observed the requested version.
+    /// Creates a 504: the server has not yet observed the requested version.
     pub fn too_large_resource_version(
         requested: &ResourceVersion,
         current: &ResourceVersion,

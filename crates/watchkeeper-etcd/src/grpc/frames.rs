@@ -23,7 +23,7 @@ pub(crate) fn frame(message: &[u8]) -> Result<Bytes, Error> {
     Ok(frame.freeze())
 }
 
-/// Splits a body into messages.
+/// A splitter of a body into messages.
 #[derive(Debug)]
 pub(crate) struct Frames {
     bytes: BytesMut,

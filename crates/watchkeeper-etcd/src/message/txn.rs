@@ -33,7 +33,7 @@ enum Target {
     Lease(i64),
 }
 
-/// How the key's property compares with the given one.
+/// Comparison of the key's property with the given one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompareOp {
     /// Equal.

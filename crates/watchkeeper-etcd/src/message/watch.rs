@@ -69,7 +69,7 @@ impl Encode for Watch {
     }
 }
 
-/// Creates a watch.
+/// A request that creates a watch.
 #[derive(Debug)]
 pub(crate) struct WatchRequest<'a>(pub(crate) &'a Watch);
 
@@ -79,7 +79,7 @@ impl Encode for WatchRequest<'_> {
     }
 }
 
-/// Requests the progress of a stream's watches.
+/// A request for the progress of a stream's watches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProgressRequest;
 

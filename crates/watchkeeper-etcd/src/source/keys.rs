@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use watchkeeper_core::ObjectKey;
 
-/// Maps an etcd key to an object key. Distinct keys must map to distinct objects. Implemented by closures:
+/// A mapping from etcd keys to object keys. Distinct keys must map to distinct objects. Implemented by closures:
 ///
 /// ```
 /// use watchkeeper_core::ObjectKey;
@@ -28,8 +28,8 @@ impl<F: Fn(&[u8]) -> Option<ObjectKey> + Send + Sync> KeyMapper for F {
     }
 }
 
-/// Maps `PREFIX/NAMESPACE/NAME` and `PREFIX/NAME`. Keys with more parts, with empty ones or that are not UTF-8 are
-/// skipped. A slash at the end of the prefix makes no difference.
+/// A mapping of `PREFIX/NAMESPACE/NAME` and `PREFIX/NAME`. Keys with more parts, with empty ones or that are not UTF-8
+/// are skipped. A slash at the end of the prefix makes no difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrefixKeys {
     /// Without a slash at the end.

@@ -44,8 +44,8 @@ impl Collection {
     }
 
     fn decode(&self, key: &ObjectKey, kv: &KeyValue, version: i64, report: Report) -> Option<Object> {
-        let mut head = ObjectMetaBuilder::default();
-        let encoded = match self.values.decode(kv, &mut head) {
+        let mut metadata = ObjectMetaBuilder::default();
+        let encoded = match self.values.decode(kv, &mut metadata) {
             Ok(encoded) => encoded,
             Err(error) => {
                 if report == Report::Yes {
@@ -54,8 +54,8 @@ impl Collection {
                 return None;
             }
         };
-        head.uid(&kv.create_revision.to_string());
-        let object = finish(head, key, version, encoded);
+        metadata.uid(&kv.create_revision.to_string());
+        let object = finish(metadata, key, version, encoded);
         self.selector.matches(|name| object.metadata.label(name)).then_some(object)
     }
 
@@ -65,9 +65,9 @@ impl Collection {
     }
 }
 
-fn finish(mut head: ObjectMetaBuilder, key: &ObjectKey, version: i64, encoded: Encoded) -> Object {
-    head.namespace(key.namespace().unwrap_or_default()).name(key.name()).version(&version.to_string());
-    Object { metadata: head.finish(), encoded }
+fn finish(mut metadata: ObjectMetaBuilder, key: &ObjectKey, version: i64, encoded: Encoded) -> Object {
+    metadata.namespace(key.namespace().unwrap_or_default()).name(key.name()).version(&version.to_string());
+    Object { metadata: metadata.finish(), encoded }
 }
 
 #[cfg(test)]

@@ -1,43 +1,43 @@
-//! Decodes values.
+//! Values: decoders of the encodings that keys can have.
 
 use serde::Deserialize;
 use watchkeeper_core::{BoxError, Encoded, ObjectMetaBuilder};
 
 use crate::KeyValue;
 
-/// Decodes the value of a key. Implemented by closures. This one stores text as JSON and adds a label:
+/// A decoder of values. Implemented by closures. This one stores text as JSON and adds a label:
 ///
 /// ```
 /// use watchkeeper_core::{BoxError, Encoded, ObjectMetaBuilder};
 /// use watchkeeper_etcd::{Etcd, EtcdSource, KeyValue};
 ///
 /// # let etcd = Etcd::builder(["http://127.0.0.1:2379"]).build()?;
-/// let notes = EtcdSource::new(etcd, "/notes/").values(|kv: &KeyValue, head: &mut ObjectMetaBuilder| {
+/// let notes = EtcdSource::new(etcd, "/notes/").values(|kv: &KeyValue, metadata: &mut ObjectMetaBuilder| {
 ///     let text = std::str::from_utf8(&kv.value)?;
-///     head.label("long", if text.len() > 80 { "yes" } else { "no" });
+///     metadata.label("long", if text.len() > 80 { "yes" } else { "no" });
 ///     Ok::<_, BoxError>(Encoded::json(serde_json::json!({ "text": text }).to_string().into_bytes()))
 /// });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ValueDecoder: Send + Sync {
-    /// Decodes a value. Metadata such as labels and owners goes into `head`; key, resource version and UID come from
+    /// Decodes a value. Labels, owners and other metadata go into `metadata`; key, resource version and UID come from
     /// etcd.
     ///
     /// # Errors
     /// If the value is not an object: the key is skipped, and [reported](crate::EtcdSource::on_skipped).
-    fn decode(&self, kv: &KeyValue, head: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError>;
+    fn decode(&self, kv: &KeyValue, metadata: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError>;
 }
 
 impl<F> ValueDecoder for F
 where
     F: Fn(&KeyValue, &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> + Send + Sync,
 {
-    fn decode(&self, kv: &KeyValue, head: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
-        self(kv, head)
+    fn decode(&self, kv: &KeyValue, metadata: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
+        self(kv, metadata)
     }
 }
 
-/// Stores JSON objects unchanged, with the labels in `metadata.labels`.
+/// A decoder that keeps JSON objects unchanged, with the labels in `metadata.labels`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Json;
 
@@ -49,7 +49,7 @@ struct Body {
 }
 
 impl ValueDecoder for Json {
-    fn decode(&self, kv: &KeyValue, head: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
+    fn decode(&self, kv: &KeyValue, metadata: &mut ObjectMetaBuilder) -> Result<Encoded, BoxError> {
         if !kv.value.trim_ascii_start().starts_with(b"{") {
             return Err("value is not a JSON object".into());
         }
@@ -57,14 +57,14 @@ impl ValueDecoder for Json {
         let labels = body.metadata.get("labels").and_then(|labels| labels.as_object());
         for (name, value) in labels.into_iter().flatten() {
             if let Some(value) = value.as_str() {
-                head.label(name, value);
+                metadata.label(name, value);
             }
         }
         Ok(Encoded::json(&*kv.value))
     }
 }
 
-/// Stores protocol buffers of the informer's kind unchanged; they have no `k8s` envelope.
+/// A decoder that keeps protocol buffers of the informer's kind unchanged; they have no `k8s` envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Protobuf;
 
@@ -80,10 +80,10 @@ mod tests {
 
     fn read(value: &'static str) -> Result<(Encoded, Vec<(String, String)>), BoxError> {
         let kv = KeyValue { value: value.into(), ..KeyValue::default() };
-        let mut head = ObjectMetaBuilder::default();
-        let encoded = Json.decode(&kv, &mut head)?;
-        let head = head.finish();
-        Ok((encoded, head.labels().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))
+        let mut metadata = ObjectMetaBuilder::default();
+        let encoded = Json.decode(&kv, &mut metadata)?;
+        let metadata = metadata.finish();
+        Ok((encoded, metadata.labels().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))
     }
 
     #[test]

@@ -22,7 +22,7 @@
 //!     spec: Some(DeploymentSpecApply { replicas: Some(3), ..Default::default() }),
 //!     ..DeploymentApply::new("web", "shop")
 //! };
-//! let options = ApplyOptions { field_manager: "scaler".to_owned(), force: false, dry_run: false };
+//! let options = ApplyOptions::new("scaler");
 //! let deployments = Api::<Deployment>::namespaced(&client, "shop");
 //! let deployment = deployments.apply(&scaled, &options).await?;
 //!

@@ -2,7 +2,7 @@
 
 use watchkeeper_core::GroupVersionResource;
 
-/// An error from requesting a resource that is not built in or cannot be watched.
+/// An error: the requested resource is not built in, or cannot be watched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("built-in resource {resource} not found, or it cannot be watched")]
 pub struct UnknownResource {

@@ -10,7 +10,7 @@ use watchkeeper_client::rest::{Content, RequestError};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_kinds::{Api, ClientSet};
 
-/// How a scenario accesses the server.
+/// The client that a scenario uses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Access {
     Protobuf,

@@ -61,7 +61,7 @@ fn group(versions: &BTreeMap<String, Vec<Resource>>) -> String {
         let gap = if at > 0 { "\n" } else { "" };
         let _ = write!(
             file,
-            "{gap}    /// The informers of `{}`.\n    pub fn {accessor}(&self) -> {informers} {{\n        \
+            "{gap}    /// Returns the informers of `{}`.\n    pub fn {accessor}(&self) -> {informers} {{\n        \
              {informers} {{ factory: self.clone() }}\n    }}\n",
             resources[0].group_version()
         );
@@ -88,7 +88,7 @@ fn group(versions: &BTreeMap<String, Vec<Resource>>) -> String {
             };
             let _ = write!(
                 file,
-                "{gap}    /// The `{plural}` (`{}`).\n{signature}\n        self.factory.of()\n    }}\n",
+                "{gap}    /// Returns the informer of `{plural}` (`{}`).\n{signature}\n        self.factory.of()\n    }}\n",
                 resource.group_version()
             );
         }
@@ -97,7 +97,7 @@ fn group(versions: &BTreeMap<String, Vec<Resource>>) -> String {
     file
 }
 
-/// `AppsV1Informers`.
+/// Returns the name of the type: `AppsV1Informers`.
 fn informers(resource: &Resource) -> String {
     format!("{}Informers", resource.client())
 }

@@ -58,7 +58,7 @@ fn group(versions: &BTreeMap<String, Vec<Resource>>) -> String {
         let gap = if at > 0 { "\n" } else { "" };
         let _ = write!(
             file,
-            "{gap}    /// The resources of `{version}`.\n    pub fn {accessor}(&self) -> {client} {{\n        \
+            "{gap}    /// Returns the clients of `{version}`.\n    pub fn {accessor}(&self) -> {client} {{\n        \
              {client} {{ client: self.client.clone() }}\n    }}\n"
         );
     }
@@ -83,7 +83,7 @@ fn version(resources: &[Resource]) -> String {
     let one = &resources[0];
     let client = one.client();
     let mut text = format!(
-        "\n/// The resources of `{}`, from [`ClientSet::{}`].\n#[derive(Clone, Debug)]\npub struct {client} {{\n    \
+        "\n/// The clients of `{}`, from [`ClientSet::{}`].\n#[derive(Clone, Debug)]\npub struct {client} {{\n    \
          client: Client,\n}}\n\nimpl {client} {{\n",
         one.group_version(),
         one.accessor()
@@ -94,11 +94,11 @@ fn version(resources: &[Resource]) -> String {
         let gap = if at > 0 { "\n" } else { "" };
         let (place, parameter, made) = match resource.namespaced {
             true => (
-                "in a namespace; in all namespaces if it is empty",
+                " in a namespace; in all namespaces if it is empty",
                 ", namespace: &str",
                 "Api::namespaced(&self.client, namespace)",
             ),
-            false => ("of the cluster", "", "Api::cluster(&self.client)"),
+            false => ("", "", "Api::cluster(&self.client)"),
         };
         let only = match resource.verbs.as_str() {
             "create" => ". Supports only `create`",
@@ -108,7 +108,7 @@ fn version(resources: &[Resource]) -> String {
         let version = resource.group_version();
         let _ = write!(
             text,
-            "{gap}    /// The `{plural}` (`{version}`) {place}{only}.\n    pub fn \
+            "{gap}    /// Returns the client of `{plural}` (`{version}`){place}{only}.\n    pub fn \
              {method}(&self{parameter}) -> Api<{kind}> {{\n        {made}\n    }}\n"
         );
     }

@@ -161,7 +161,7 @@ pub(crate) fn apiservice_service(subject: &Subject<'_>) -> Value {
     })
 }
 
-/// Whether a CustomResourceDefinition is established.
+/// Returns whether a CustomResourceDefinition is established.
 pub(crate) fn definition_established(subject: &Subject<'_>) -> Value {
     let mut conditions = list(subject.object, "status.conditions").iter();
     conditions.any(|it| it["type"] == "Established" && it["status"] == "True").into()

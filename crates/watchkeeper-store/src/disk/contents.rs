@@ -207,7 +207,7 @@ fn open(
     read.map_err(|source| io_error(files, name, source))?;
     let damaged = |damage| OpenError::Damaged { path: files.path(name), damage };
     match read_file_header(kind, &header) {
-        Ok(says) if says == revision => Ok(Frames::new(reader, length)),
+        Ok(found) if found == revision => Ok(Frames::new(reader, length)),
         Ok(_) => Err(damaged(Damage { offset: 0, what: "its header and its name have different revisions" })),
         Err(BadHeader::Version(version)) => Err(OpenError::Version { path: files.path(name), version }),
         Err(BadHeader::Damaged(damage)) => Err(damaged(damage)),

@@ -125,7 +125,7 @@ fn render(sequence: u64, at: HighWater, tail: &[u8]) -> Vec<u8> {
 #[derive(Debug)]
 pub(super) struct Mark {
     file: Box<dyn Appender>,
-    /// What is on disk (mark.M1).
+    /// The position on disk (`mark.M1`).
     at: HighWater,
     sequence: u64,
     /// The slot that holds it.

@@ -25,7 +25,7 @@ pub(super) enum Record {
 /// Returns the object as it would be read back from disk, so that whatever is written can be read.
 ///
 /// # Errors
-/// Fails if the object is not JSON with metadata, if its body and head have different keys, or if it is too large.
+/// Fails if the object is not JSON with metadata, if its body and metadata have different keys, or if it is too large.
 pub(super) fn readable(collection: &CollectionId, value: &Unversioned) -> Result<Unversioned, BoxError> {
     let (before, after) = value.around_version();
     if before.len() + after.len() + collection.as_str().len() > LARGEST {
@@ -39,7 +39,7 @@ pub(super) fn readable(collection: &CollectionId, value: &Unversioned) -> Result
     if again.key() == value.key() {
         Ok(again)
     } else {
-        Err("object has different names in its head and its body".into())
+        Err("object has different names in its metadata and its body".into())
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Recovery {
     pub revision: Revision,
     /// The unfinished write that was cut off, if any.
     pub cut: Option<Cut>,
-    /// What was lost, if losses were accepted.
+    /// The lost changes, if losses were accepted.
     pub loss: Option<Loss>,
 }
 

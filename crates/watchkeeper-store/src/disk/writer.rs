@@ -153,7 +153,7 @@ impl Writer {
             })
             .collect();
         for (answer, result) in answers {
-            let _nobody_waits = answer.send(result);
+            let _ = answer.send(result); // fails if the caller no longer waits
         }
     }
 }

@@ -15,7 +15,7 @@
 //! states that a limit cut off are kept until the history has moved past them.
 //!
 //! **Watchers** read the history directly. A watcher is a cursor without a queue: a thousand watchers cost the writer
-//! a thousand wakeups and nothing else, and a slow watcher loses its own position without delaying anybody.
+//! a thousand wakeups and nothing else, and a slow watcher loses its own position without delaying others.
 //!
 //! Invariants:
 //! - `memory.M1`: a revision is allocated while the lock of its collection is held, and its change is visible when

@@ -53,7 +53,7 @@ fn reset(stream: &TcpStream) {
     let _ = stream.set_zero_linger(); // the connection ends in any case
 }
 
-/// Keeps the count of stalled connections.
+/// A connection in the count of stalled ones, if it is stalled.
 struct Stalled<'a> {
     counts: &'a watch::Sender<Counts>,
     is: bool,

@@ -21,12 +21,13 @@ pub(super) struct Pump<'a> {
     /// Bytes that were read and not yet forwarded.
     held: BytesMut,
     pub(super) pace: Pace,
-    /// How the sender has ended; and whether that was forwarded.
+    /// The result of the sender, once it has ended.
     ended: Option<io::Result<()>>,
+    /// Whether the end was forwarded.
     passed_end: bool,
 }
 
-/// How fast bytes are forwarded.
+/// Rate at which bytes are forwarded.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Pace {
     All,

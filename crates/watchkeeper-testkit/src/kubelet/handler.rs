@@ -14,7 +14,7 @@ use super::log::Logs;
 use super::program::Program;
 use super::{ports, websocket};
 
-/// Handles requests as a kubelet does.
+/// A handler of requests that responds as a kubelet does.
 pub(super) struct KubeletHandler {
     logs: Arc<Logs>,
     /// Supported subprotocols, the preferred one first.

@@ -130,9 +130,9 @@ impl Kubelet {
         let logs = Arc::new(Logs::default());
         let handler = Arc::new(KubeletHandler::new(logs.clone(), channels));
         let (stop, mut tasks) = (CancellationToken::new(), JoinSet::new());
-        // Only the API server and tests connect, so that everybody is allowed.
-        let everybody = Authenticator::default().anonymous(Anonymous::Allowed);
-        let (chain, running) = (HandlerChain::new(handler.clone(), everybody), stop.clone());
+        // Only the API server and tests connect, so anonymous requests are allowed.
+        let everyone = Authenticator::default().anonymous(Anonymous::Allowed);
+        let (chain, running) = (HandlerChain::new(handler.clone(), everyone), stop.clone());
         tasks.spawn(async move { listener.run(chain, running).await });
         Ok(Self { node: node.to_owned(), logs, handler, stop, tasks })
     }

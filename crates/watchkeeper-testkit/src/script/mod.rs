@@ -98,13 +98,13 @@ impl Script {
         self
     }
 
-    /// Lets the next request, a list, fail.
+    /// Makes the next request, a list, fail.
     #[must_use]
     pub fn list_fails(self, error: impl Into<ListError>) -> Self {
         self.then(List::failed(error))
     }
 
-    /// Lets the next request, a watch, fail to open.
+    /// Makes the next request, a watch, fail to open.
     #[must_use]
     pub fn watch_fails(self, error: impl Into<WatchError>) -> Self {
         self.then(Response(Kind::WatchError(error.into())))

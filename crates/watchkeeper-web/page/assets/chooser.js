@@ -26,8 +26,8 @@ export function openChooser({ all, chosen, order, onColumns, onSort }) {
   const dialog = openDialog("Columns and sorting",
     h("div", { class: "line" }, "Order by", by, direction),
     h("div", { class: "checks" }, all.map((column, i) => h("label", {}, boxes[i],
-      h("span", {}, column.name, " ", h("span", { class: "quiet" }, firstSentence(column.description)))))),
+      h("span", {}, column.name, " ", h("span", { class: "quiet" }, shortened(column.description)))))),
     h("p", {}), usual);
 }
 
-const firstSentence = (text = "") => (text.length > 110 ? `${text.slice(0, 107)}…` : text);
+const shortened = (text = "") => (text.length > 110 ? `${text.slice(0, 107)}…` : text);

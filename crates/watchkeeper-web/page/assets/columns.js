@@ -1,5 +1,6 @@
 // Columns: which columns of a table are shown, and how wide. The server sends a column's role: `name`, `namespace`,
-// `object`, `status`, `restarts`, `age`, `last-seen`, `message` or none. Headings are only displayed.
+// `object`, `status`, `restarts`, `age`, `last-seen`, `message` or none. Headings are displayed, and name columns in URLs;
+// only sort.js guesses from a heading, whether a column has durations.
 
 const CHARACTER = 7.3;
 const PADDING = 22;

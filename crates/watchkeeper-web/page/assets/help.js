@@ -15,7 +15,7 @@ const KEYS = [
   [["c"], "Columns and sorting"],
   [["g", "p"], "Go to pods; d deployments, s services, r replicasets, t statefulsets, a daemonsets, n namespaces, e events"],
   [["p"], "Pause: updates are counted and applied later"],
-  [["t"], "Theme: system, light, dark"],
+  [["t"], "Theme: auto (as the system), light, dark"],
   [["?"], "This help"],
 ];
 

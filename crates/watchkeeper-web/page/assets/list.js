@@ -57,7 +57,7 @@ export class List {
     return this.namespaced ? this.route.ns : "";
   }
 
-  /** Shows that nobody is signed in, with a button that calls `signIn`; null once somebody is. */
+  /** Shows that no user is signed in, with a button that calls `signIn`; null once a user is. */
   refuse(signIn) {
     this.signIn = signIn;
     if (this.rows) this.#summary();

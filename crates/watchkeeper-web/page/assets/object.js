@@ -81,7 +81,7 @@ export class ObjectPanel {
     tick(this.element, now());
   }
 
-  /** Shows that nobody is signed in. */
+  /** Shows that no user is signed in. */
   refuse() {
     if (this.object === null) this.#note("You are not signed in", "Sign in to see this object.");
   }
@@ -133,8 +133,7 @@ export class ObjectPanel {
   }
 
   #update(object) {
-    const first = this.object === null || this.object.metadata.uid !== object.metadata.uid;
-    if (first && this.object !== null) this.#forget();
+    if (this.object !== null && this.object.metadata.uid !== object.metadata.uid) this.#forget();
     this.object = object;
     this.note = null;
     this.element.classList.remove("deleted");
@@ -145,7 +144,7 @@ export class ObjectPanel {
     const badge = this.tabs.querySelector("[data-tab=diff]");
     if (count > 0) badge.replaceChildren("Changes", h("span", { class: "badge" }, String(count)));
     this.#head();
-    if (first || !this.panel.firstChild) this.#draw();
+    this.#draw(); // also replaces the note of a failure
   }
 
   #gone() {

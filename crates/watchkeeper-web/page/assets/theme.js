@@ -1,4 +1,4 @@
-// Theme: light, dark or system; remembered.
+// Theme: auto (as the system), light or dark; remembered.
 
 const KEY = "watchkeeper.theme";
 const ORDER = ["auto", "light", "dark"];

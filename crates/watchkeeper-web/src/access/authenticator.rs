@@ -20,7 +20,7 @@ const OPEN: [&str; 7] = ["/", "/favicon.ico", "/healthz", "/livez", "/readyz", "
 /// Prefixes of further paths that need no token.
 const OPEN_BELOW: [&str; 4] = ["/assets/", "/healthz/", "/livez/", "/readyz/"];
 
-/// Admits authenticated requests.
+/// The check that admits only authenticated requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Authenticator {
     access: Access,

@@ -89,7 +89,7 @@ pub enum AccessError {
     ReviewFailed(String),
 }
 
-/// Authenticates and authorizes through the API server. Clones share the cache.
+/// Authentication and authorization through the API server. Clones share the cache.
 #[derive(Debug, Clone)]
 pub struct Access {
     reviews: Arc<Reviews>,

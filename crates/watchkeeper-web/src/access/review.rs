@@ -29,7 +29,7 @@ pub const MAX_CONCURRENT_REVIEWS: usize = 32;
 /// Timeout of a review, including its time in the queue.
 const REVIEW_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Sends reviews to the API server and caches the results.
+/// A client for reviews by the API server, with a cache of the results.
 #[derive(Debug)]
 pub(super) struct Reviews {
     transport: Transport,

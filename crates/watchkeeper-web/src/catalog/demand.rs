@@ -81,7 +81,7 @@ impl Inner {
         self.stop_longest_idle(at_least).await
     }
 
-    /// As [`stop_one_idle`](Self::stop_one_idle), for a caller that holds `changing`.
+    /// Does as [`stop_one_idle`](Self::stop_one_idle), for a caller that holds `changing`.
     async fn stop_longest_idle(&self, at_least: Duration) -> bool {
         let ended = {
             let mut entries = self.entries.write(); // no reader can take it meanwhile (`catalog.C3`)

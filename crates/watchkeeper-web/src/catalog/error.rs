@@ -35,7 +35,7 @@ pub enum CatalogError {
     },
     /// The first list is not complete yet; it continues.
     #[error("first list of {resource} not complete after {} s; it continues, try again", FIRST_LIST_TIMEOUT.as_secs())]
-    NotSynced {
+    NotReady {
         /// The resource.
         resource: String,
     },

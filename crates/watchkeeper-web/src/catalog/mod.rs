@@ -96,7 +96,7 @@ struct Inner {
     entries: RwLock<Vec<Entry>>,
 }
 
-/// Builds a [`Catalog`].
+/// A builder of a [`Catalog`].
 #[derive(Debug)]
 #[must_use]
 pub struct CatalogBuilder {
@@ -188,7 +188,7 @@ impl Catalog {
     }
 
     /// Returns the resources of [`ALWAYS_CACHED`] without a first list.
-    pub fn unsynced(&self) -> Vec<Arc<Mapping>> {
+    pub fn unready(&self) -> Vec<Arc<Mapping>> {
         let entries = self.inner.entries.read();
         let late = entries.iter().filter(|entry| entry.is_permanent && !entry.informer.is_ready());
         late.map(|entry| entry.mapping.clone()).collect()
@@ -237,7 +237,7 @@ impl Catalog {
             Some(running) => running,
             None => self.inner.start_informer(mapping).await?,
         };
-        if watched.is_synced() {
+        if watched.is_ready() {
             return Ok(watched);
         }
         if timeout(FIRST_LIST_TIMEOUT, watched.informer.wait_until_ready()).await == Ok(true) {
@@ -249,7 +249,7 @@ impl Catalog {
         }
         let of = &mapping.resource;
         let error = self.look_up(&of.group, &of.version, &of.resource).await.err();
-        Err(error.unwrap_or_else(|| CatalogError::NotSynced { resource: path_of(mapping) }))
+        Err(error.unwrap_or_else(|| CatalogError::NotReady { resource: path_of(mapping) }))
     }
 
     /// Stops all informers.

@@ -39,10 +39,10 @@ struct Usage {
     readers: AtomicUsize,
     /// When the last reader left; meaningless while there are readers.
     last: Mutex<Instant>,
-    is_synced: AtomicBool,
+    is_ready: AtomicBool,
 }
 
-/// Decrements the number of readers on drop.
+/// A guard that decrements the number of readers on drop.
 #[derive(Debug)]
 struct InUse(Arc<Usage>);
 
@@ -63,7 +63,7 @@ impl Entry {
         let usage = Usage {
             readers: AtomicUsize::new(0),
             last: Mutex::new(Instant::now()),
-            is_synced: AtomicBool::new(false),
+            is_ready: AtomicBool::new(false),
         };
         Self { mapping, collection, informer, is_permanent, usage: Arc::new(usage) }
     }
@@ -89,8 +89,8 @@ impl Entry {
 
 impl Watched {
     /// Returns whether the informer has its first list. Caches a positive result.
-    pub(super) fn is_synced(&self) -> bool {
-        let known = &self.in_use.0.is_synced;
+    pub(super) fn is_ready(&self) -> bool {
+        let known = &self.in_use.0.is_ready;
         if !known.load(Ordering::Relaxed) && self.informer.is_ready() {
             known.store(true, Ordering::Relaxed);
         }

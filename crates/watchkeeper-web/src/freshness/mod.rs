@@ -76,5 +76,5 @@ impl Freshness {
     }
 }
 
-/// Receives the current [`Freshness`] and its changes.
+/// A receiver of the current [`Freshness`] and its changes.
 pub(crate) type Receiver = watch::Receiver<Freshness>;

@@ -22,10 +22,10 @@ const RECOVERY_TICK: Duration = Duration::from_millis(250);
 /// Time after an outage during which informers that fail again retry immediately.
 const RECOVERY: Duration = Duration::from_secs(30);
 
-/// Returns the running informers with their resources. Called with every probe.
+/// A function that returns the running informers with their resources. Called with every probe.
 pub(super) type Watching = Box<dyn Fn() -> Option<Vec<(GroupVersionResource, Informer)>> + Send>;
 
-/// Owns the task and its result.
+/// The owner of the task and of its result.
 #[derive(Debug)]
 pub(crate) struct Monitor {
     found: watch::Sender<Freshness>,

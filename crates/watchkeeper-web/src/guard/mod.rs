@@ -39,7 +39,7 @@ pub const BODY_BYTES: usize = 1 << 20;
 /// Time limit for receiving such a body (`guard.G4`).
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Decides which requests are admitted.
+/// The checks that decide which requests are admitted.
 #[derive(Debug)]
 pub(crate) struct Guard {
     hosts: Hosts,

@@ -16,7 +16,7 @@ use crate::guard::{Content, Guard, protect, whole};
 use crate::proxy::Proxy;
 use crate::service::Service;
 
-/// Guards requests, then passes them to the service or the proxy.
+/// A handler that guards requests, then passes them to the service or the proxy.
 #[derive(Debug)]
 pub(super) struct Handler {
     guard: Guard,

@@ -16,8 +16,8 @@ mod tls;
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::pin::pin;
 
+use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_listen::{Listener, Security};
 
@@ -83,12 +83,17 @@ impl Server {
     /// that, connections are cut.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let stopping = CancellationToken::new();
-        let mut running = pin!(self.listener.run(self.handler, stopping.clone()));
+        let mut running = self.serve(stopping.clone());
         tokio::select! {
             () = &mut running => return,
             () = stop => stopping.cancel(),
         }
         running.await;
+    }
+
+    /// Returns a boxed future, so that the crates that await it do not compile the service's code again.
+    fn serve(self, stop: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(self.listener.run(self.handler, stop))
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct LimitedBody {
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-/// Records whether a body was too long.
+/// A record of whether a body was too long.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overflow(Arc<AtomicBool>);
 

@@ -61,21 +61,21 @@ pub struct ProxyPolicy {
 }
 
 impl ProxyPolicy {
-    /// Also forwards writes.
+    /// Allows writes.
     #[must_use]
     pub fn allow_writes(mut self) -> Self {
         self.writes = true;
         self
     }
 
-    /// Also forwards connections to pods and nodes: exec, attach, port-forward, and other protocol upgrades.
+    /// Allows connections to pods and nodes: exec, attach, port-forward, and other protocol upgrades.
     #[must_use]
     pub fn allow_upgrades(mut self) -> Self {
         self.upgrades = true;
         self
     }
 
-    /// Also forwards requests for Secrets and service account tokens.
+    /// Allows requests for Secrets and service account tokens.
     #[must_use]
     pub fn allow_secrets(mut self) -> Self {
         self.secrets = true;

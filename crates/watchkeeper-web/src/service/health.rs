@@ -20,9 +20,9 @@ pub(super) fn checks(catalog: &Catalog) -> Health {
     };
     let catalog = catalog.clone();
     let current = move || {
-        let late: Vec<String> = catalog.unsynced().iter().map(|mapping| path_of(mapping)).collect();
+        let late: Vec<String> = catalog.unready().iter().map(|mapping| path_of(mapping)).collect();
         if !late.is_empty() {
-            return Err(format!("not synced: {}", late.join(", ")));
+            return Err(format!("not ready: {}", late.join(", ")));
         }
         let freshness = catalog.freshness();
         let permanent = catalog.permanent().into_iter();

@@ -14,8 +14,8 @@ use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::yaml;
 
 use super::Service;
-use super::request::{PathParams, QueryParams, group, key};
-use crate::access::{Identity, ResourceAttributes};
+use super::request::{PathParams, QueryParams, get_attributes, group, key};
+use crate::access::Identity;
 use crate::catalog::CatalogError;
 use crate::envelope::Failure;
 use crate::etag::is_known;
@@ -57,11 +57,7 @@ pub(super) async fn object(
     };
     let whole = query.flag("managedFields")?;
     let key = key(&mapping, &namespace, &name)?;
-    let of = &mapping.resource;
-    let namespace = key.namespace().unwrap_or_default();
-    let attributes =
-        ResourceAttributes { verb: "get", group: &of.group, resource: &of.resource, namespace, name: &name };
-    service.access.authorize(&identity, attributes).await?;
+    service.access.authorize(&identity, get_attributes(&mapping, &key)).await?;
 
     let found = if whole {
         from_api_server(&service, &mapping, &key).await?

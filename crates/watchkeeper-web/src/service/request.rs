@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_core::ObjectKey;
 
+use crate::access::ResourceAttributes;
 use crate::envelope::Failure;
 
 /// Path parameters; an error is an envelope.
@@ -76,6 +77,17 @@ impl QueryParams {
 /// Converts a group from a path: `core` is the core group.
 pub(super) fn group(query: &str) -> &str {
     if query == "core" { "" } else { query }
+}
+
+/// Returns the attributes of reading one object.
+pub(super) fn get_attributes<'a>(mapping: &'a Mapping, key: &'a ObjectKey) -> ResourceAttributes<'a> {
+    ResourceAttributes {
+        verb: "get",
+        group: &mapping.resource.group,
+        resource: &mapping.resource.resource,
+        namespace: key.namespace().unwrap_or_default(),
+        name: key.name(),
+    }
 }
 
 /// Converts an object key from a path: the namespace of a cluster-scoped object is `-`.

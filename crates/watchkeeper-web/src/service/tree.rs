@@ -1,4 +1,4 @@
-//! OwnerReference tree of an object, from the cache.
+//! Owner tree of an object, from the cache.
 //!
 //! Input: snapshots of all cached resources, with their owner references.
 //! Output: a tree by [`OwnerGraph`], with health by [`assess`].
@@ -16,8 +16,8 @@ use watchkeeper_core::{GroupVersionResource, Object, ObjectKey, ObjectMeta, Owne
 use watchkeeper_wire::{Kind, decode};
 
 use super::Service;
-use super::request::{PathParams, QueryParams, group, key};
-use crate::access::{Identity, ResourceAttributes};
+use super::request::{PathParams, QueryParams, get_attributes, group, key};
+use crate::access::{AccessError, Identity, ResourceAttributes};
 use crate::envelope::{Failure, success};
 use crate::tree::{Condition, MAX_DEPTH, Member, OwnerGraph, assess};
 use crate::undecodable::Undecodable;
@@ -38,11 +38,8 @@ pub(super) async fn tree(
     let mapping = service.catalog.find(group(&group_name), &version, &resource).await?;
     let up = QueryParams::read(&uri, &["up"])?.flag("up")?;
     let key = key(&mapping, &namespace, &name)?;
-    let of = &mapping.resource;
+    service.access.authorize(&identity, get_attributes(&mapping, &key)).await?;
     let namespace = key.namespace().unwrap_or_default();
-    let attributes =
-        ResourceAttributes { verb: "get", group: &of.group, resource: &of.resource, namespace, name: &name };
-    service.access.authorize(&identity, attributes).await?;
 
     let watched = service.catalog.watch(&mapping).await?;
     let absent = || Failure::not_found(format!("{} {key} not found", mapping.singular));
@@ -50,7 +47,7 @@ pub(super) async fn tree(
     let asked = Member { mapping: mapping.clone(), object };
     let cached = CachedObjects(service.catalog.snapshots());
     let top = if up { cached.topmost(&asked) } else { asked.clone() };
-    let members = filter_permitted(&service, &identity, namespace, &asked, cached.below(&top)).await;
+    let members = filter_permitted(&service, &identity, namespace, &asked, cached.below(&top)).await?;
     // If the topmost owner may not be seen, the tree starts below it.
     let graph = OwnerGraph::new(members);
     let index = graph.find(asked.object.metadata.uid()).ok_or_else(absent)?;
@@ -58,20 +55,24 @@ pub(super) async fn tree(
     Ok(success(graph.tree(index, &mut |member| condition(member, &service.undecodable))))
 }
 
-/// Filters the members that a user may see: listing a resource permits seeing the owners of its objects.
+/// Returns the requested object and the members whose resource the user may list: in the namespace of the requested
+/// object, or at cluster scope for members that are not in that namespace.
 async fn filter_permitted(
     service: &Service,
     identity: &Identity,
     namespace: &str,
     asked: &Member,
     all: Vec<Member>,
-) -> Vec<Member> {
-    let mut may: HashMap<GroupVersionResource, bool> = HashMap::new();
+) -> Result<Vec<Member>, Failure> {
+    let mut may: HashMap<(GroupVersionResource, &str), bool> = HashMap::new();
     let mut seen = Vec::with_capacity(all.len());
     for member in all {
         let of = &member.mapping.resource;
         let is_asked = member.object.metadata.uid() == asked.object.metadata.uid();
-        let known = may.get(of).copied();
+        // An owner at cluster scope can have objects in other namespaces below it.
+        let is_here = member.object.metadata.key().namespace().unwrap_or_default() == namespace;
+        let scope = if is_here { namespace } else { "" };
+        let known = may.get(&(of.clone(), scope)).copied();
         let may_see = match known {
             Some(known) => known,
             None => {
@@ -79,11 +80,15 @@ async fn filter_permitted(
                     verb: "list",
                     group: &of.group,
                     resource: &of.resource,
-                    namespace,
+                    namespace: scope,
                     name: "",
                 };
-                let answer = service.access.authorize(identity, attributes).await.is_ok();
-                may.insert(of.clone(), answer);
+                let answer = match service.access.authorize(identity, attributes).await {
+                    Ok(()) => true,
+                    Err(AccessError::Forbidden(_)) => false,
+                    Err(failed) => return Err(failed.into()),
+                };
+                may.insert((of.clone(), scope), answer);
                 answer
             }
         };
@@ -91,7 +96,7 @@ async fn filter_permitted(
             seen.push(member);
         }
     }
-    seen
+    Ok(seen)
 }
 
 /// Assesses a member; one that cannot be decoded is reported, and has unknown health.

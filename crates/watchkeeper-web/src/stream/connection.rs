@@ -1,7 +1,7 @@
 //! One connection of a client to its stream (`stream.S1`).
 //!
-//! What is stale is state of the connection, not part of the stream's history: it is sent after `hello` and whenever it
-//! changes, without a number, and is not replayed.
+//! The list of stale subscriptions is state of the connection, not part of the stream's history: it is sent after `hello`
+//! and whenever it changes, without a number, and is not replayed.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use watchkeeper_wire::transcode::{Types, to_json};
 use crate::secret::{is_secret_kind, redact};
 use crate::undecodable::Undecodable;
 
-/// Encodes the objects of a resource.
+/// An encoder of the objects of a resource.
 #[derive(Debug)]
 pub(super) struct ObjectEncoder {
     kind: Kind,

@@ -104,7 +104,7 @@ impl SubscriptionRequest {
         let mut fields = serde_json::Map::new();
         for (name, value) in query {
             if fields.insert(name.clone(), value.as_str().into()).is_some() {
-                return Err(Failure::bad_request(format!("query parameter {name:?} is given twice")));
+                return Err(Failure::bad_request(format!("duplicate query parameter {name:?}")));
             }
         }
         let Some(resource) = fields.get("resource").cloned() else {
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(problem(&[("namespace", "a")]), r#"query parameter "namespace" requires resource=..."#);
         assert_eq!(
             problem(&[("resource", "a"), ("resource", "b")]),
-            r#"query parameter "resource" is given twice"#
+            r#"duplicate query parameter "resource""#
         );
         let unknown = problem(&[("resource", "a"), ("labels", "b")]);
         assert!(unknown.starts_with("invalid query: unknown field `labels`"), "{unknown}");

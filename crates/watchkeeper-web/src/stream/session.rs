@@ -31,7 +31,7 @@ pub(super) struct Session {
     state: Mutex<State>,
 }
 
-/// Lets informers notify a session.
+/// A waker through which informers notify a session.
 struct NotifyWaker(Arc<Notify>);
 
 impl Wake for NotifyWaker {

@@ -25,7 +25,7 @@ use crate::undecodable::Undecodable;
 /// Pause before an informer that was stopped is requested again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Starts subscriptions from the catalog.
+/// A starter of subscriptions from the catalog.
 #[derive(Debug)]
 pub(super) struct Starter {
     catalog: Catalog,

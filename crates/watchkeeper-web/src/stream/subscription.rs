@@ -167,7 +167,7 @@ pub(super) struct Live {
     initial: Option<usize>,
 }
 
-/// Encodes objects in the requested format.
+/// An encoder of objects in the requested format.
 #[derive(Debug, Clone)]
 pub(super) enum Encoder {
     Rows(Arc<Rows>),

@@ -30,7 +30,7 @@ use set::{Deployment, ReplicaSet};
 /// Name of the index of events by the UID of their object.
 pub(crate) const BY_INVOLVED_OBJECT: &str = "watchkeeper-web/about";
 
-/// Reads workloads from informers.
+/// A reader of workloads from informers.
 #[derive(Debug, Clone)]
 pub struct Workloads {
     deployments: Reader<Deployment>,

@@ -72,7 +72,7 @@ async fn slow_request_heads_are_cut() {
             }
         }
     };
-    timeout(LONG, trickle).await.expect("a slow client is waited for");
+    timeout(LONG, trickle).await.expect("the server waits for a slow client");
     assert!(begun.elapsed() >= Duration::from_millis(300));
     world.stop().await;
 }
@@ -84,7 +84,10 @@ async fn silent_connections_are_cut() {
     let mut half = TcpStream::connect(world.address()).await.unwrap();
     half.write_all(b"GET /ping HT").await.unwrap();
     for stream in [&mut silent, &mut half] {
-        timeout(LONG, stream.read_to_end(&mut Vec::new())).await.expect("it is waited for").unwrap();
+        timeout(LONG, stream.read_to_end(&mut Vec::new()))
+            .await
+            .expect("silent connection still open")
+            .unwrap();
     }
     world.stop().await;
 }

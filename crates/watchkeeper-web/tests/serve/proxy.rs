@@ -149,7 +149,7 @@ async fn disconnecting_cancels_the_request() {
     send.send(Bytes::from("{1}\n")).unwrap();
     let open = Open::start(&served, &get("/api/v1/pods?watch=1", "")).await;
     drop(open);
-    timeout(LONG, upstream.script.dropped.cancelled()).await.expect("it goes on");
+    timeout(LONG, upstream.script.dropped.cancelled()).await.expect("request still running");
     served.stop().await;
     upstream.stop().await;
 }

@@ -69,10 +69,10 @@ async fn readyz_waits_for_the_first_lists() {
     let ready = idle.get("/readyz").await;
     assert_eq!(ready.status, 500);
     let begin =
-        "[+]ping ok\n[+]api-server ok\n[-]informers failed: not synced: pods/core/v1, services/core/v1, ";
+        "[+]ping ok\n[+]api-server ok\n[-]informers failed: not ready: pods/core/v1, services/core/v1, ";
     assert!(ready.text.starts_with(begin), "{}", ready.text);
     let why = idle.get("/readyz/informers").await.text;
-    assert!(why.contains("not synced: pods/core/v1, services/core/v1, namespaces/core/v1, events/core/v1, deployments/apps/v1"), "{why}");
+    assert!(why.contains("not ready: pods/core/v1, services/core/v1, namespaces/core/v1, events/core/v1, deployments/apps/v1"), "{why}");
     assert_eq!(idle.get("/readyz?exclude=informers").await.status, 200);
     idle.stop().await;
 }

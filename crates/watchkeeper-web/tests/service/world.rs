@@ -1,4 +1,4 @@
-//! A cluster, a synced service, and a client of it.
+//! A cluster, a ready service, and a client of it.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl Answer {
 }
 
 impl World {
-    /// Creates a cluster with these objects and a synced service.
+    /// Creates a cluster with these objects and a ready service.
     pub(crate) async fn of(objects: &[Value]) -> Self {
         Self::with(objects, false).await
     }

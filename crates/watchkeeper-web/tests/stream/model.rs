@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::reader::{Reader, View};
@@ -10,17 +11,6 @@ use crate::world::{World, maps};
 const SEEDS: u64 = 6;
 const STEPS: usize = 120;
 const APPS: [&str; 3] = ["web", "db", "queue"];
-
-/// Random numbers from a seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        usize::try_from((mixed ^ (mixed >> 27)) >> 33).unwrap() % bound
-    }
-}
 
 /// A client: its view, and the last message that it has kept.
 struct Tab {
@@ -63,7 +53,7 @@ async fn clients_converge_to_the_servers_state() {
 }
 
 async fn run(world: &World, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Rng::with_seed(seed);
     let mut whole = maps(world, "whole", "app");
     whole["as"] = "object".into();
     let subs = [maps(world, "all", "app"), maps(world, "web", "app=web"), whole];
@@ -72,17 +62,17 @@ async fn run(world: &World, seed: u64) {
     let mut tab = Tab { reader, view: View::default(), kept };
     let mut there = BTreeSet::new();
     for step in 0..STEPS {
-        let (name, app) = (format!("m-{}", random.below(8)), APPS[random.below(APPS.len())]);
+        let (name, app) = (format!("m-{}", random.usize(..8)), APPS[random.usize(..APPS.len())]);
         if there.insert(name.clone()) {
             world.create(&name, app).await;
-        } else if random.below(4) == 0 {
+        } else if random.usize(..4) == 0 {
             world.delete(&name).await;
             there.remove(&name);
         } else {
             world.merge(&name, &patch(app, step)).await;
         }
-        match random.below(8) {
-            0 | 1 => tab.disconnect(world, random.below(4)).await,
+        match random.usize(..8) {
+            0 | 1 => tab.disconnect(world, random.usize(..4)).await,
             2 => tab.catch_up(world).await,
             _ => {}
         }

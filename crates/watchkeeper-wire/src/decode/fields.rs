@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use super::DecodeError;
 use super::json::type_entries;
 use super::text::Text;
-use super::value::{Nested, Value};
+use super::value::{Nested, Source, Value};
 use crate::limits::MESSAGE_DEPTH;
 use crate::protobuf::{Cursor, Tag, Wire};
 use crate::schema::{self, Field, Form, Message, Shape};
@@ -137,39 +137,79 @@ fn payload_wire(field: &Field) -> Wire {
     }
 }
 
-impl<'de> MapAccess<'de> for Fields<'de> {
+/// A JSON object: the fields of a message, or the entries of a map.
+///
+/// One type for both, so that the code of each visitor is compiled once. Types are decoded in their users' crates, and this
+/// code is most of what such a crate compiles.
+#[derive(Debug)]
+pub(crate) enum Map<'a, 'de> {
+    Fields(Fields<'de>),
+    Entries(Entries<'a, 'de>),
+}
+
+impl<'de> MapAccess<'de> for Map<'_, 'de> {
     type Error = DecodeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
-        let name = match self.types.pop() {
-            Some((name, value)) => {
-                self.pending = Pending::Type(value);
-                Some(name)
-            }
-            None => self.advance()?,
+        let name = match self {
+            Self::Fields(fields) => fields.next_name()?,
+            Self::Entries(entries) => entries.next_key()?,
         };
         name.map(|name| seed.deserialize(Text::new(name))).transpose()
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
-        match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::None => Err(DecodeError::custom("value requested before its key")),
-            Pending::Type(text) => seed.deserialize(Text::new(text)),
-            Pending::Missing(field) => {
-                seed.deserialize(Nested { value: Value::zero(field), depth: self.depth })
-            }
-            Pending::One(field) => {
-                let value = Value::read(field.form(), &mut self.level.cursor)?;
-                seed.deserialize(Nested { value, depth: self.depth })
-            }
-            Pending::Run(field, tag) => {
-                let rest = Rest::new(tag, &mut self.level.cursor); // the key is from this level
-                let mut run = Run { field, rest, depth: self.depth };
-                let value = seed.deserialize(&mut run)?;
-                run.rest.drain()?;
+        match self {
+            Self::Fields(fields) => {
+                let (mut rest, depth) = (Rest::none(), fields.depth);
+                let source = fields.next_value(&mut rest)?;
+                let is_run = matches!(source, Source::Run(..));
+                let value = seed.deserialize(Nested { source, depth })?;
+                if is_run {
+                    fields.finish_run(rest)?;
+                }
                 Ok(value)
             }
+            Self::Entries(entries) => {
+                let source = Source::One(entries.next_value()?);
+                seed.deserialize(Nested { source, depth: entries.depth })
+            }
         }
+    }
+}
+
+impl<'de> Fields<'de> {
+    /// Moves to the next entry, and returns its name.
+    fn next_name(&mut self) -> Result<Option<&'de str>, DecodeError> {
+        match self.types.pop() {
+            Some((name, value)) => {
+                self.pending = Pending::Type(value);
+                Ok(Some(name))
+            }
+            None => Ok(self.advance()?),
+        }
+    }
+
+    /// Returns the value of the current entry. A list or a map is read from `rest`, which
+    /// [`finish_run`](Self::finish_run) takes back.
+    fn next_value<'a>(&mut self, rest: &'a mut Rest<'de>) -> Result<Source<'a, 'de>, DecodeError> {
+        Ok(match std::mem::replace(&mut self.pending, Pending::None) {
+            Pending::None => return Err(DecodeError::custom("value requested before its key")),
+            Pending::Type(text) => Source::One(Value::Text(text)),
+            Pending::Missing(field) => Source::One(Value::zero(field)),
+            Pending::One(field) => Source::One(Value::read(field.form(), &mut self.level.cursor)?),
+            Pending::Run(field, tag) => {
+                *rest = Rest::new(tag, self.level.cursor.clone()); // the key is from this level
+                Source::Run(field, rest)
+            }
+        })
+    }
+
+    /// Moves past a list or a map, including elements that were not requested (`decode.D2`).
+    fn finish_run(&mut self, mut rest: Rest<'de>) -> Result<(), Malformed> {
+        rest.drain()?;
+        self.level.cursor = rest.cursor;
+        Ok(())
     }
 }
 
@@ -177,7 +217,7 @@ impl<'de> Deserializer<'de> for Fields<'de> {
     type Error = DecodeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_map(self)
+        visitor.visit_map(Map::Fields(self))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
@@ -200,17 +240,22 @@ impl<'de> Deserializer<'de> for Fields<'de> {
 
 /// The remaining payloads of a repeated field.
 #[derive(Debug)]
-struct Rest<'a, 'de> {
+pub(crate) struct Rest<'de> {
     tag: Tag,
-    cursor: &'a mut Cursor<'de>,
+    cursor: Cursor<'de>,
     /// Whether the cursor is at a payload rather than a tag.
     at_payload: bool,
 }
 
-impl<'a, 'de> Rest<'a, 'de> {
+impl<'de> Rest<'de> {
     /// Creates the rest of a field whose first tag was just read.
-    fn new(tag: Tag, cursor: &'a mut Cursor<'de>) -> Self {
+    pub(super) fn new(tag: Tag, cursor: Cursor<'de>) -> Self {
         Self { tag, cursor, at_payload: true }
+    }
+
+    /// Creates a rest without payloads.
+    pub(super) fn none() -> Self {
+        Self { tag: Tag { field: 0, wire: Wire::Bytes }, cursor: Cursor::new(&[]), at_payload: false }
     }
 
     /// Moves to the next payload; returns whether there is one.
@@ -220,7 +265,7 @@ impl<'a, 'de> Rest<'a, 'de> {
 
     /// Counts the remaining payloads, so that a list of large elements is allocated once.
     fn count(&self) -> Option<usize> {
-        let mut ahead = Rest { tag: self.tag, cursor: &mut self.cursor.clone(), at_payload: self.at_payload };
+        let mut ahead = Rest { tag: self.tag, cursor: self.cursor.clone(), at_payload: self.at_payload };
         let mut count = 0;
         while ahead.next() {
             ahead.cursor.skip(self.tag.wire).ok()?;
@@ -238,62 +283,12 @@ impl<'a, 'de> Rest<'a, 'de> {
     }
 }
 
-/// A list or a map.
-#[derive(Debug)]
-struct Run<'a, 'de> {
-    field: &'static Field,
-    rest: Rest<'a, 'de>,
-    depth: usize,
-}
-
-impl<'de> Deserializer<'de> for &mut Run<'_, 'de> {
-    type Error = DecodeError;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        let rest = Rest { tag: self.rest.tag, cursor: self.rest.cursor, at_payload: self.rest.at_payload };
-        self.rest.at_payload = false;
-        let form = self.field.form();
-        match self.field.shape() {
-            Shape::Map => visitor.visit_map(Entries { form, rest, value: None, depth: self.depth }),
-            _ => visitor.visit_seq(Elements { form, rest, depth: self.depth }),
-        }
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, DecodeError> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_unit() // decode.D2: the caller drains the run
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct enum identifier
-    }
-}
-
 /// The elements of a list.
 #[derive(Debug)]
 pub(super) struct Elements<'a, 'de> {
-    form: Form,
-    rest: Rest<'a, 'de>,
-    depth: usize,
-}
-
-impl<'a, 'de> Elements<'a, 'de> {
-    /// Creates a list whose first tag was just read.
-    pub(super) fn new(form: Form, tag: Tag, cursor: &'a mut Cursor<'de>, depth: usize) -> Self {
-        Self { form, rest: Rest::new(tag, cursor), depth }
-    }
+    pub(super) form: Form,
+    pub(super) rest: &'a mut Rest<'de>,
+    pub(super) depth: usize,
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
@@ -306,8 +301,8 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
         if !self.rest.next() {
             return Ok(None);
         }
-        let value = Value::read(self.form, self.rest.cursor)?;
-        seed.deserialize(Nested { value, depth: self.depth }).map(Some)
+        let source = Source::One(Value::read(self.form, &mut self.rest.cursor)?);
+        seed.deserialize(Nested { source, depth: self.depth }).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -317,28 +312,30 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 
 /// The entries of a map.
 #[derive(Debug)]
-struct Entries<'a, 'de> {
+pub(crate) struct Entries<'a, 'de> {
     form: Form,
-    rest: Rest<'a, 'de>,
+    rest: &'a mut Rest<'de>,
     value: Option<Value<'de>>,
     depth: usize,
 }
 
-impl<'de> MapAccess<'de> for Entries<'_, 'de> {
-    type Error = DecodeError;
+impl<'a, 'de> Entries<'a, 'de> {
+    pub(super) fn new(form: Form, rest: &'a mut Rest<'de>, depth: usize) -> Self {
+        Self { form, rest, value: None, depth }
+    }
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
+    /// Reads the next entry, and returns its key.
+    fn next_key(&mut self) -> Result<Option<&'de str>, DecodeError> {
         if !self.rest.next() {
             return Ok(None);
         }
         let (key, value) = read_entry(self.form, self.rest.cursor.message()?)?;
         self.value = Some(value);
-        seed.deserialize(Text::new(key)).map(Some)
+        Ok(Some(key))
     }
 
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
-        let value = self.value.take().ok_or_else(|| DecodeError::custom("value requested before its key"))?;
-        seed.deserialize(Nested { value, depth: self.depth })
+    fn next_value(&mut self) -> Result<Value<'de>, DecodeError> {
+        self.value.take().ok_or_else(|| DecodeError::custom("value requested before its key"))
     }
 }
 

@@ -4,12 +4,12 @@ use std::fmt::{self, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::value::{MapAccessDeserializer, SeqDeserializer};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Visitor};
 use watchkeeper_core::Timestamp;
 
 use super::DecodeError;
-use super::fields::{Elements, Fields};
+use super::fields::{Elements, Entries, Fields, Map, Rest};
 use super::text::Text;
 use crate::protobuf::{Cursor, Tag, Wire, read_time};
 use crate::schema::{self, Field, Form, Message, Shape};
@@ -208,19 +208,36 @@ fn read_schemas(id: schema::MessageId, form: Form, message: Cursor<'_>) -> Resul
     }
 }
 
+/// A value, or the payloads of a repeated field.
+#[derive(Debug)]
+pub(crate) enum Source<'a, 'de> {
+    One(Value<'de>),
+    /// A list or a map.
+    Run(&'static Field, &'a mut Rest<'de>),
+}
+
 /// A value and its nesting depth.
 #[derive(Debug)]
-pub(crate) struct Nested<'de> {
-    pub(crate) value: Value<'de>,
+pub(crate) struct Nested<'a, 'de> {
+    pub(crate) source: Source<'a, 'de>,
     pub(crate) depth: usize,
 }
 
-impl<'de> Deserializer<'de> for Nested<'de> {
+impl<'de> Deserializer<'de> for Nested<'_, 'de> {
     type Error = DecodeError;
 
-    #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        match self.value {
+        let depth = self.depth;
+        let value = match self.source {
+            Source::One(value) => value,
+            Source::Run(field, rest) if field.shape() == Shape::Map => {
+                return visit_entries(visitor, Entries::new(field.form(), rest, depth));
+            }
+            Source::Run(field, rest) => {
+                return visit_elements(visitor, Elements { form: field.form(), rest, depth });
+            }
+        };
+        match value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(flag) => visitor.visit_bool(flag),
             Value::Int(number) => visitor.visit_i64(number),
@@ -231,24 +248,21 @@ impl<'de> Deserializer<'de> for Nested<'de> {
             Value::Time(time) => visitor.visit_str(Formatted::of(time).as_str()),
             Value::MicroTime(time) => visitor.visit_str(Formatted::of(time.display_micro()).as_str()),
             Value::Message(message, cursor) => {
-                visitor.visit_map(Fields::below(message, cursor, self.depth + 1)?)
+                visitor.visit_map(Map::Fields(Fields::below(message, cursor, depth + 1)?))
             }
-            Value::Raw(raw) => {
-                let mut reader = serde_json::Deserializer::from_slice(raw);
-                let value = (&mut reader).deserialize_any(visitor).map_err(DecodeError::Json)?;
-                reader.end().map_err(DecodeError::Json)?;
-                Ok(value)
+            Value::Raw(raw) => visit_raw(visitor, raw),
+            Value::EmptyList => {
+                visit_elements(visitor, Elements { form: Form::String, rest: &mut Rest::none(), depth })
             }
-            Value::EmptyList => visitor.visit_seq(SeqDeserializer::new(std::iter::empty::<()>())),
-            Value::List(form, tag, mut cursor) => {
-                visitor.visit_seq(Elements::new(form, tag, &mut cursor, self.depth))
+            Value::List(form, tag, cursor) => {
+                visit_elements(visitor, Elements { form, rest: &mut Rest::new(tag, cursor), depth })
             }
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        match self.value {
-            Value::Null => visitor.visit_none(),
+        match self.source {
+            Source::One(Value::Null) => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
@@ -258,8 +272,8 @@ impl<'de> Deserializer<'de> for Nested<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        match self.value {
-            Value::Raw(raw) if name == RAW_JSON => visitor.visit_borrowed_bytes(raw),
+        match self.source {
+            Source::One(Value::Raw(raw)) if name == RAW_JSON => visitor.visit_borrowed_bytes(raw),
             _ if name == RAW_JSON => self.deserialize_any(visitor),
             _ => visitor.visit_newtype_struct(self),
         }
@@ -271,13 +285,11 @@ impl<'de> Deserializer<'de> for Nested<'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        match self.value {
-            Value::Text(text) => Text::new(text).deserialize_enum(name, variants, visitor),
-            Value::Message(message, cursor) => visitor.visit_enum(MapAccessDeserializer::new(Fields::below(
-                message,
-                cursor,
-                self.depth + 1,
-            )?)),
+        match self.source {
+            Source::One(Value::Text(text)) => Text::new(text).deserialize_enum(name, variants, visitor),
+            Source::One(Value::Message(message, cursor)) => visitor.visit_enum(MapAccessDeserializer::new(
+                Map::Fields(Fields::below(message, cursor, self.depth + 1)?),
+            )),
             _ => self.deserialize_any(visitor),
         }
     }
@@ -290,6 +302,29 @@ impl<'de> Deserializer<'de> for Nested<'de> {
         bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct
         seq tuple tuple_struct map struct identifier
     }
+}
+
+// Functions rather than arms of `deserialize_any`, whose stack frame exists once for each level of a nested object.
+
+fn visit_elements<'de, V: Visitor<'de>>(
+    visitor: V,
+    list: Elements<'_, 'de>,
+) -> Result<V::Value, DecodeError> {
+    visitor.visit_seq(list)
+}
+
+fn visit_entries<'de, V: Visitor<'de>>(visitor: V, map: Entries<'_, 'de>) -> Result<V::Value, DecodeError> {
+    visitor.visit_map(Map::Entries(map))
+}
+
+fn visit_raw<'de, V: Visitor<'de>>(visitor: V, raw: &'de [u8]) -> Result<V::Value, DecodeError> {
+    let text = std::str::from_utf8(raw)
+        .map_err(|error| Malformed::new(error.valid_up_to(), Problem::InvalidUtf8))?;
+    // Not `from_slice`: each visitor would be compiled for a second reader.
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = (&mut reader).deserialize_any(visitor).map_err(DecodeError::Json)?;
+    reader.end().map_err(DecodeError::Json)?;
+    Ok(value)
 }
 
 /// A short string that was formatted without an allocation.

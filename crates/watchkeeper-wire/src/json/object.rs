@@ -26,10 +26,10 @@ use crate::{Malformed, Node, Paths, ReadOptions};
 pub fn read_object(
     object: &[u8],
     read_options: &ReadOptions,
-    head: &mut ObjectMetaBuilder,
+    builder: &mut ObjectMetaBuilder,
 ) -> Result<Object, Malformed> {
     check_length(object, read_options.limits)?;
-    head.clear();
+    builder.clear();
     let mut reader = Reader::new(object, read_options.limits);
     let (mut body, mut keys, mut found) = (Body::default(), Keys::default(), false);
     let nothing = Paths::none();
@@ -48,7 +48,7 @@ pub fn read_object(
             members.keep(&reader, &mut body);
         }
         if *key == *b"metadata" {
-            found = read_metadata(&mut reader, read_options.annotations, head, below, &mut body)?;
+            found = read_metadata(&mut reader, read_options.annotations, builder, below, &mut body)?;
         } else if below.is_empty() {
             reader.skip()?;
         } else {
@@ -61,6 +61,6 @@ pub fn read_object(
         }
     }
     members.end(&mut body);
-    let head = finish(reader, found, head)?;
-    Ok(Object { metadata: head, encoded: Encoded::json(body.copy(object)) })
+    let metadata = finish(reader, found, builder)?;
+    Ok(Object { metadata, encoded: Encoded::json(body.copy(object)) })
 }

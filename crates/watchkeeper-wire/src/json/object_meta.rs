@@ -18,9 +18,9 @@ use crate::{Annotations, Limits, Malformed, Node, Paths, Problem};
 /// use watchkeeper_wire::{Annotations, json};
 ///
 /// let object = br#"{"spec":{},"metadata":{"name":"web-0","namespace":"default","labels":{"app":"web"}}}"#;
-/// let head = json::read_object_meta(object, Annotations::Skip, &mut ObjectMetaBuilder::default())?;
-/// assert_eq!(head.key().to_string(), "default/web-0");
-/// assert_eq!(head.label("app"), Some("web"));
+/// let metadata = json::read_object_meta(object, Annotations::Skip, &mut ObjectMetaBuilder::default())?;
+/// assert_eq!(metadata.key().to_string(), "default/web-0");
+/// assert_eq!(metadata.label("app"), Some("web"));
 /// # Ok::<(), watchkeeper_wire::Malformed>(())
 /// ```
 ///
@@ -31,22 +31,22 @@ use crate::{Annotations, Limits, Malformed, Node, Paths, Problem};
 pub fn read_object_meta(
     object: &[u8],
     annotations: Annotations,
-    head: &mut ObjectMetaBuilder,
+    builder: &mut ObjectMetaBuilder,
 ) -> Result<ObjectMeta, Malformed> {
     let mut reader = Reader::new(object, Limits::DEFAULT);
     let (mut keys, mut found) = (Keys::default(), false);
     check_length(object, Limits::DEFAULT)?;
-    head.clear();
+    builder.clear();
     reader.begin_object()?;
     while let Some(key) = reader.next_key_bytes()? {
         keys.add(&key, reader.key_offset())?;
         if *key == *b"metadata" {
-            found = read_metadata(&mut reader, annotations, head, &Paths::none(), &mut Body::default())?;
+            found = read_metadata(&mut reader, annotations, builder, &Paths::none(), &mut Body::default())?;
         } else {
             reader.skip()?;
         }
     }
-    finish(reader, found, head)
+    finish(reader, found, builder)
 }
 
 /// Checks the length of an object. The metadata of a larger object could exceed 4 GiB.
@@ -62,20 +62,20 @@ pub(super) fn check_length(object: &[u8], limits: Limits) -> Result<(), Malforme
 pub(super) fn finish(
     mut reader: Reader<'_>,
     found: bool,
-    head: &mut ObjectMetaBuilder,
+    builder: &mut ObjectMetaBuilder,
 ) -> Result<ObjectMeta, Malformed> {
     reader.end()?;
     if !found {
         return Err(reader.error(Problem::Expected("metadata")));
     }
-    Ok(head.finish())
+    Ok(builder.finish())
 }
 
 /// Parses the value of `metadata` and records its pruned ranges. Returns whether it was present.
 pub(super) fn read_metadata(
     reader: &mut Reader<'_>,
     annotations: Annotations,
-    head: &mut ObjectMetaBuilder,
+    builder: &mut ObjectMetaBuilder,
     cut: &Paths,
     body: &mut Body,
 ) -> Result<bool, Malformed> {
@@ -88,18 +88,18 @@ pub(super) fn read_metadata(
         keys.add(&key, reader.key_offset())?;
         match node(cut, &key) {
             Some(Node::Whole) => {
-                read_field(reader, &key, annotations, head)?;
+                read_field(reader, &key, annotations, builder)?;
                 members.cut(reader);
             }
             Some(Node::Below(paths)) => {
                 members.keep(reader, body);
                 cut_value(&mut reader.clone(), paths, body)?;
-                read_field(reader, &key, annotations, head)?;
+                read_field(reader, &key, annotations, builder)?;
                 members.kept(reader);
             }
             None => {
                 members.keep(reader, body);
-                read_field(reader, &key, annotations, head)?;
+                read_field(reader, &key, annotations, builder)?;
                 members.kept(reader);
             }
         }
@@ -113,27 +113,27 @@ fn read_field(
     reader: &mut Reader<'_>,
     name: &[u8],
     annotations: Annotations,
-    head: &mut ObjectMetaBuilder,
+    builder: &mut ObjectMetaBuilder,
 ) -> Result<(), Malformed> {
     if reader.take_null()? {
         return Ok(());
     }
     match name {
-        b"name" => _ = head.name(&reader.string()?),
-        b"namespace" => _ = head.namespace(&reader.string()?),
-        b"uid" => _ = head.uid(&reader.string()?),
-        b"resourceVersion" => _ = head.version(&reader.string()?),
-        b"generation" => _ = head.generation(reader.integer("generation")?),
-        b"creationTimestamp" => _ = head.created(read_time(reader)?),
-        b"deletionTimestamp" => _ = head.deleted(read_time(reader)?),
-        b"labels" => read_pairs(reader, |key, value| _ = head.label(key, value))?,
+        b"name" => _ = builder.name(&reader.string()?),
+        b"namespace" => _ = builder.namespace(&reader.string()?),
+        b"uid" => _ = builder.uid(&reader.string()?),
+        b"resourceVersion" => _ = builder.version(&reader.string()?),
+        b"generation" => _ = builder.generation(reader.integer("generation")?),
+        b"creationTimestamp" => _ = builder.created(read_time(reader)?),
+        b"deletionTimestamp" => _ = builder.deleted(read_time(reader)?),
+        b"labels" => read_pairs(reader, |key, value| _ = builder.label(key, value))?,
         b"annotations" if annotations == Annotations::Keep => {
-            read_pairs(reader, |key, value| _ = head.annotation(key, value))?;
+            read_pairs(reader, |key, value| _ = builder.annotation(key, value))?;
         }
         b"ownerReferences" => {
             reader.begin_array()?;
             while reader.next_element()? {
-                read_owner(reader, head)?;
+                read_owner(reader, builder)?;
             }
         }
         _ => reader.skip()?,
@@ -165,7 +165,7 @@ fn read_pairs(reader: &mut Reader<'_>, mut pair: impl FnMut(&str, &str)) -> Resu
     Ok(())
 }
 
-fn read_owner(reader: &mut Reader<'_>, head: &mut ObjectMetaBuilder) -> Result<(), Malformed> {
+fn read_owner(reader: &mut Reader<'_>, builder: &mut ObjectMetaBuilder) -> Result<(), Malformed> {
     let (mut api_version, mut kind, mut name, mut uid, mut controller) = Default::default();
     if !reader.take_null()? {
         reader.begin_object()?;
@@ -182,7 +182,7 @@ fn read_owner(reader: &mut Reader<'_>, head: &mut ObjectMetaBuilder) -> Result<(
             }
         }
     }
-    head.owner(&OwnerReference {
+    builder.owner(&OwnerReference {
         api_version: &api_version,
         kind: &kind,
         name: &name,

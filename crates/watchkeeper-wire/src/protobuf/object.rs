@@ -15,8 +15,8 @@ pub fn read_object(
     message: &[u8],
     annotations: Annotations,
     cut: &Cut,
-    head: &mut ObjectMetaBuilder,
+    builder: &mut ObjectMetaBuilder,
 ) -> Result<Object, Malformed> {
-    let head = read_object_meta(message, annotations, head)?;
-    Ok(Object { metadata: head, encoded: Encoded::protobuf(cut.copy(message)?) })
+    let metadata = read_object_meta(message, annotations, builder)?;
+    Ok(Object { metadata, encoded: Encoded::protobuf(cut.copy(message)?) })
 }

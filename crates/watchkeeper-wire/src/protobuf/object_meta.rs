@@ -15,9 +15,9 @@ use crate::{Annotations, Malformed, Problem};
 pub fn read_object_meta(
     message: &[u8],
     annotations: Annotations,
-    head: &mut ObjectMetaBuilder,
+    builder: &mut ObjectMetaBuilder,
 ) -> Result<ObjectMeta, Malformed> {
-    head.clear();
+    builder.clear();
     let mut cursor = Cursor::new(message);
     let mut found = false;
     while let Some(tag) = cursor.tag()? {
@@ -29,52 +29,52 @@ pub fn read_object_meta(
         if std::mem::replace(&mut found, true) {
             return cursor.fail(Problem::ScatteredField { field: 1 });
         }
-        read_metadata(cursor.message()?, annotations, head)?;
+        read_metadata(cursor.message()?, annotations, builder)?;
     }
     if !found {
         return cursor.fail(Problem::Expected("metadata"));
     }
-    Ok(head.finish())
+    Ok(builder.finish())
 }
 
 fn read_metadata(
     mut cursor: Cursor<'_>,
     annotations: Annotations,
-    head: &mut ObjectMetaBuilder,
+    builder: &mut ObjectMetaBuilder,
 ) -> Result<(), Malformed> {
     while let Some(tag) = cursor.tag()? {
         match (tag.field, tag.wire) {
             (1, Wire::Bytes) => {
-                head.name(cursor.text()?);
+                builder.name(cursor.text()?);
             }
             (3, Wire::Bytes) => {
-                head.namespace(cursor.text()?);
+                builder.namespace(cursor.text()?);
             }
             (5, Wire::Bytes) => {
-                head.uid(cursor.text()?);
+                builder.uid(cursor.text()?);
             }
             (6, Wire::Bytes) => {
-                head.version(cursor.text()?);
+                builder.version(cursor.text()?);
             }
             (7, Wire::Varint) => {
-                head.generation(cursor.varint()? as i64);
+                builder.generation(cursor.varint()? as i64);
             }
             (8, Wire::Bytes) => {
-                head.created(read_time(cursor.message()?)?);
+                builder.created(read_time(cursor.message()?)?);
             }
             (9, Wire::Bytes) => {
-                head.deleted(read_time(cursor.message()?)?);
+                builder.deleted(read_time(cursor.message()?)?);
             }
             (11, Wire::Bytes) => {
                 let (key, value) = read_pair(cursor.message()?)?;
-                head.label(key, value);
+                builder.label(key, value);
             }
             (12, Wire::Bytes) if annotations == Annotations::Keep => {
                 let (key, value) = read_pair(cursor.message()?)?;
-                head.annotation(key, value);
+                builder.annotation(key, value);
             }
             (13, Wire::Bytes) => {
-                head.owner(&read_owner(cursor.message()?)?);
+                builder.owner(&read_owner(cursor.message()?)?);
             }
             (1 | 3 | 5 | 6 | 7 | 8 | 9 | 11 | 13, _) => return wrong_wire(&cursor, tag),
             _ => cursor.skip(tag.wire)?,

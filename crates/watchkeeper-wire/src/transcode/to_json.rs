@@ -15,7 +15,7 @@ pub(super) fn write(message: &[u8], kind: &Kind, types: Types, out: &mut Vec<u8>
         Types::Named => Fields::of(message, kind)?,
         Types::Omitted => Fields::untyped(message, kind)?,
     };
-    Writer { out }.visit_map(fields)
+    fields.deserialize_any(Writer { out })
 }
 
 /// Copies a JSON object and adds its type if requested. Go writes the fields of a built-in type in the order of the

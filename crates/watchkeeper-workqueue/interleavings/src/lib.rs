@@ -1,6 +1,6 @@
 //! The work queue with locks that shuttle schedules, and with a clock that tests advance.
 //!
-//! Input: the sources of `watchkeeper-workqueue`, except `lock.rs` and `time.rs`.
+//! Input: the sources of `watchkeeper-workqueue`, except the modules `lock` and `time`.
 //! Output: the tests of this package, which run them in many interleavings.
 //!
 //! Threads switch where a lock is taken or released, and where a future waits. Rate limiters have locks of their own,
@@ -8,15 +8,13 @@
 
 #[path = "../../src/builder.rs"]
 mod builder;
-#[path = "../../src/deferred.rs"]
-mod deferred;
 #[path = "../../src/drain.rs"]
 mod drain;
 #[path = "../../src/get.rs"]
 mod get;
 #[path = "../../src/item.rs"]
 mod item;
-#[path = "../../src/limit/mod.rs"]
+#[path = "../../src/limit.rs"]
 pub mod limit;
 #[path = "../../../watchkeeper-cache/interleavings/src/lock.rs"]
 mod lock;
@@ -31,8 +29,6 @@ mod ready;
 #[path = "../../src/state.rs"]
 mod state;
 pub mod time;
-#[path = "../../src/waiters.rs"]
-mod waiters;
 
 pub use builder::Builder;
 pub use drain::Drain;

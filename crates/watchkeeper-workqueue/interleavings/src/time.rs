@@ -54,10 +54,6 @@ impl Instant {
         CLOCK.with_borrow(|clock| Self(clock.now))
     }
 
-    pub(crate) fn checked_add(self, time: Duration) -> Option<Self> {
-        self.0.checked_add(time).map(Self)
-    }
-
     pub(crate) fn duration_since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }

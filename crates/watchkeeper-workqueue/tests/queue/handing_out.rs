@@ -1,4 +1,4 @@
-//! Which worker receives which key (`workqueue.Q1` to `workqueue.Q3`).
+//! Handing out keys to workers (`workqueue.Q1` to `workqueue.Q3`).
 
 use std::future::Future as _;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use tokio::time::{Instant, advance};
 use watchkeeper_workqueue::{AddOpts, Item, Priority, WorkQueue};
 
-use crate::{now, take};
+use crate::now;
 
 const AGING: u64 = 5;
 
@@ -147,9 +147,6 @@ proptest! {
 async fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let queue = WorkQueue::builder().aging(Duration::from_secs(AGING)).build();
     let begun = Instant::now();
-    // The queue reads the clock only once a key has another than the default priority.
-    queue.add_with_opts(0, AddOpts::priority(Priority::High));
-    drop(take(&queue));
     let mut model = Model::default();
     let mut items: Vec<Item<u8>> = Vec::new();
     for step in steps {

@@ -31,6 +31,15 @@ async fn higher_priorities_go_first_and_lower_ones_age() {
     assert_eq!(all(&queue), ["urgent", "early", "old low", "late", "young low"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_first_key_with_a_priority_goes_before_those_without() {
+    let queue = WorkQueue::builder().aging(Duration::from_secs(10)).build();
+    tokio::time::advance(Duration::from_secs(60)).await;
+    queue.add("normal");
+    queue.add_with_opts("urgent", AddOpts::priority(High));
+    assert_eq!(all(&queue), ["urgent", "normal"]);
+}
+
 #[test]
 fn the_priority_of_a_queued_key_rises_and_never_falls() {
     let queue = WorkQueue::new();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fastrand::Rng;
 use operator_example::registry::{self, REGISTRY};
 use operator_example::{Website, WebsiteSpec};
 use serde_json::json;
@@ -11,8 +12,6 @@ use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
 use watchkeeper_kinds::{Api, Client};
 
-use crate::random::Random;
-
 /// Number of website names.
 const NAMES: u64 = 50;
 
@@ -20,12 +19,12 @@ const NAMES: u64 = 50;
 pub(crate) struct Author {
     client: Client,
     namespace: String,
-    random: Random,
+    random: Rng,
     wanted: BTreeMap<String, WebsiteSpec>,
 }
 
 impl Author {
-    pub(crate) fn new(client: &Client, namespace: &str, random: Random) -> Self {
+    pub(crate) fn new(client: &Client, namespace: &str, random: Rng) -> Self {
         let (client, namespace) = (client.clone(), namespace.to_owned());
         Self { client, namespace, random, wanted: BTreeMap::new() }
     }
@@ -44,11 +43,11 @@ impl Author {
 
     /// Performs one random action on one website.
     pub(crate) async fn act(&mut self) {
-        let name = format!("site-{}", self.random.below(NAMES));
+        let name = format!("site-{}", self.random.u64(..NAMES));
         if !self.wanted.contains_key(&name) {
             return self.create(&name).await;
         }
-        match self.random.below(12) {
+        match self.random.u64(..12) {
             0..3 => self.delete(&name).await,
             3..9 => self.change(&name).await,
             9 => self.change_deployment(&name).await,
@@ -66,9 +65,9 @@ impl Author {
 
     async fn create(&mut self, name: &str) {
         let spec = WebsiteSpec {
-            image: format!("website:{}", self.random.below(100)),
-            replicas: i32::try_from(self.random.below(10)).unwrap(),
-            message: format!("message {}", self.random.below(1000)),
+            image: format!("website:{}", self.random.u64(..100)),
+            replicas: i32::try_from(self.random.u64(..10)).unwrap(),
+            message: format!("message {}", self.random.u64(..1000)),
         };
         let website = Website::new(name, spec.clone());
         match self.websites().create(&website, &Default::default()).await {
@@ -81,8 +80,8 @@ impl Author {
     }
 
     async fn change(&mut self, name: &str) {
-        let number = self.random.below(1000);
-        let change = match self.random.below(3) {
+        let number = self.random.u64(..1000);
+        let change = match self.random.u64(..3) {
             0 => json!({"image": format!("website:{number}")}),
             1 => json!({"replicas": number % 10}),
             _ => json!({"message": format!("message {number}")}),

@@ -4,15 +4,15 @@
 
 mod author;
 mod collector;
+mod faults;
 mod fleet;
 mod journal;
 mod quiet;
-mod random;
-mod weather;
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use fastrand::Rng;
 use operator_example::install;
 use tokio::time::{sleep, timeout};
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
@@ -22,7 +22,6 @@ use watchkeeper_testkit::TestCluster;
 
 use author::Author;
 use fleet::{Fleet, Leader};
-use random::Random;
 
 /// Sets the seed: `CHAOS_SEED=7 cargo test -p operator-example --test chaos`.
 const SEED: &str = "CHAOS_SEED";
@@ -34,7 +33,7 @@ async fn the_desired_state_is_reached_despite_faults() {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let seed = std::env::var(SEED).map_or_else(|_| now(), |seed| seed.parse().unwrap());
     println!("{SEED}={seed}");
-    let mut random = Random::new(seed);
+    let mut random = Rng::with_seed(seed);
 
     let cluster = TestCluster::start().await.unwrap();
     let sources = Sources::File(cluster.kubeconfig_path().to_owned());
@@ -52,31 +51,31 @@ async fn the_desired_state_is_reached_despite_faults() {
     let is_done = Cell::new(false);
     let mut leader = fleet.leader(0).await;
     let first = leader.token;
-    let (mut of_author, mut of_weather) = (random.fork(), random.fork());
+    let (mut of_author, mut of_faults) = (random.fork(), random.fork());
     let writing = async {
         while !is_done.get() {
             author.act().await;
-            sleep(Duration::from_millis(of_author.below(40))).await;
+            sleep(Duration::from_millis(of_author.u64(..40))).await;
         }
     };
-    let weather = async {
+    let injecting = async {
         while !is_done.get() {
-            match of_weather.below(12) {
-                0 => weather::stall(&cluster, Duration::from_millis(of_weather.below(1000))).await,
-                _ => weather::strike(&cluster, &mut of_weather).await,
+            match of_faults.u64(..12) {
+                0 => faults::stall(&cluster, Duration::from_millis(of_faults.u64(..1000))).await,
+                _ => faults::inject(&cluster, &mut of_faults).await,
             }
-            sleep(Duration::from_millis(of_weather.below(200))).await;
+            sleep(Duration::from_millis(of_faults.u64(..200))).await;
         }
     };
     let changes = async {
         while leader.token < first + CHANGES {
-            let calls = random.below(40);
+            let calls = random.u64(..40);
             let _ = timeout(Duration::from_millis(500), fleet.journal.has_called(&leader.name, calls)).await;
             leader = depose(&mut fleet, &cluster, leader.clone(), &mut random).await;
         }
         is_done.set(true);
     };
-    tokio::join!(writing, weather, changes);
+    tokio::join!(writing, injecting, changes);
     println!("last leader {:?}, {} calls", leader, fleet.journal.count());
     cluster.faults().clear();
 
@@ -99,11 +98,11 @@ async fn the_desired_state_is_reached_despite_faults() {
 }
 
 /// Forces a change of leader in one of three ways.
-async fn depose(fleet: &mut Fleet, cluster: &TestCluster, leader: Leader, random: &mut Random) -> Leader {
-    match random.below(8) {
+async fn depose(fleet: &mut Fleet, cluster: &TestCluster, leader: Leader, random: &mut Rng) -> Leader {
+    match random.u64(..8) {
         0 => fleet.kill(&leader.name).await,
         1 => {
-            let restore = weather::cut_off(cluster, &leader.name);
+            let restore = faults::cut_off(cluster, &leader.name);
             let next = fleet.leader(leader.token + 1).await;
             restore();
             return next;

@@ -22,7 +22,7 @@ use watchkeeper_core::ObjectKey;
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
 
-/// What all calls share.
+/// State shared by all calls.
 pub(crate) struct Context {
     client: Client,
     recorder: Recorder,
@@ -36,7 +36,7 @@ pub(crate) enum Error {
     Json(#[from] serde_json::Error),
     #[error(transparent)]
     Finalizer(#[from] Box<finalizer::Error<Error>>),
-    #[error("a deployment of this name belongs to another owner")]
+    #[error("a deployment of this name exists, and is not controlled by this website")]
     Taken,
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::apply::element::Element;
 use crate::apply::types::{Atom, Listing, Plain, Type};
+use crate::patch::go_type;
 use watchkeeper_core::Quoted;
 
 /// The maximum number of reported misfits.
@@ -113,19 +114,6 @@ fn unfit(plain: Plain, value: &Value) -> Option<String> {
         Plain::Boolean => format!("expected boolean, got &{}", braced(value)),
         Plain::Untyped => format!("expected any scalar, got &{}", braced(value)),
     })
-}
-
-/// Returns Go's name of the type of a value.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }
 
 /// Formats a value as Go prints an interface: in braces.

@@ -1,7 +1,8 @@
 //! JSON patch (RFC 6902): a list of operations.
 //!
-//! kube-apiserver's library is more lenient than the RFC, and clients rely on it: a negative index counts from the end, `replace` of a missing field adds it, `copy` of a missing field
-//! copies a null, and `test` of a missing field passes if its value is null or absent.
+//! kube-apiserver's library is more lenient than the RFC, and clients rely on it: a negative index counts from the end,
+//! `replace` of a missing field adds it, `copy` of a missing field copies a null, and `test` of a missing field passes if
+//! its value is null or absent.
 
 mod pointer;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use watchkeeper_wire::schema::{Field, Form, Message, PatchStrategy, Schema, Shap
 
 use crate::patch::{PatchError, gofmt};
 
-/// How a field is patched.
+/// The patch strategy and merge key of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
     pub(super) strategy: Strategy,
@@ -12,7 +12,7 @@ pub(super) struct Rule {
     pub(super) merge_key: &'static str,
 }
 
-/// How a patch changes an existing object or list. `$retainKeys` is requested by the patch, not by the schema.
+/// Effect of a patch on an existing object or list. `$retainKeys` is requested by the patch, not by the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// Objects are merged, lists are replaced.

@@ -76,6 +76,7 @@ pub(crate) fn show_autoscaler(object: &mut Fields) {
 pub(crate) fn store_autoscaler(object: &mut Fields) {
     let annotations = object.get("metadata").map(|metadata| metadata["annotations"].clone());
     let annotations = annotations.unwrap_or_default();
+    // As in kube-apiserver, an annotation that cannot be parsed is ignored.
     let carried = |name: &str| serde_json::from_str::<Value>(annotations[name].as_str()?).ok();
     if let Some(Value::Object(spec)) = object.get_mut("spec") {
         let mut metrics: Vec<Value> = list_of(carried(METRICS)).iter().map(metric::new_spec).collect();
@@ -241,7 +242,7 @@ mod tests {
         show_autoscaler(&mut object);
         assert_eq!(object, shown, "shown already");
         store_autoscaler(&mut object);
-        assert_eq!(Value::from(object), stored, "C1");
+        assert_eq!(Value::from(object), stored, "converted to `v1` and back");
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn ordered(name: &str, value: &Value) -> String {
     }
 }
 
-/// Returns the amount; null if absent.
+/// Returns the amount; `0` if it is absent.
 fn amount(value: &Value) -> Value {
     if value.is_null() { json!("0") } else { value.clone() }
 }
@@ -140,8 +140,9 @@ pub(super) fn new_spec(old: &Value) -> Value {
         "Object" => {
             let average = &source["averageValue"];
             let form = if average.is_null() { "Value" } else { "AverageValue" };
-            let is_said = average.is_null() || value != "0";
-            let value = if is_said { value.clone() } else { Value::Null };
+            // `old_spec` writes `0` for an absent value.
+            let has_value = average.is_null() || value != "0";
+            let value = if has_value { value.clone() } else { Value::Null };
             filled(json!({
                 "describedObject": source["target"],
                 "metric": identifier(source, "selector"),

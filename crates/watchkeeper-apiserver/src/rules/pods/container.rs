@@ -37,15 +37,8 @@ pub(super) fn containers(spec: &Field<'_>, volumes: &Volumes<'_>, claims: &[&str
         init_container(&container, spec, volumes, claims, &mut names, faults);
     }
     for container in spec.child("ephemeralContainers").items() {
+        name_and_image(&container, faults);
         let name = container.child("name");
-        if name.is_empty() {
-            faults.required(&name, "");
-        } else {
-            faults.malformed(&name, label(name.text()));
-        }
-        if container.child("image").is_empty() {
-            faults.required(&container.child("image"), "");
-        }
         if names.contains(&name.text()) {
             faults.duplicate(&name);
         }
@@ -90,14 +83,7 @@ fn restart_policy(container: &Field<'_>, faults: &mut Faults) {
     faults.one_of_set(&policy, &["Always", "Never", "OnFailure"]);
 }
 
-/// Checks what all containers have in common.
-fn common(
-    container: &Field<'_>,
-    spec: &Field<'_>,
-    volumes: &Volumes<'_>,
-    claims: &[&str],
-    faults: &mut Faults,
-) {
+fn name_and_image(container: &Field<'_>, faults: &mut Faults) {
     let name = container.child("name");
     if name.is_empty() {
         faults.required(&name, "");
@@ -107,6 +93,17 @@ fn common(
     if container.child("image").is_empty() {
         faults.required(&container.child("image"), "");
     }
+}
+
+/// Checks what regular containers and init containers have in common.
+fn common(
+    container: &Field<'_>,
+    spec: &Field<'_>,
+    volumes: &Volumes<'_>,
+    claims: &[&str],
+    faults: &mut Faults,
+) {
+    name_and_image(container, faults);
     faults.one_of(&container.child("terminationMessagePolicy"), &["File", "FallbackToLogsOnError"]);
     ports(&container.child("ports"), faults);
     for variable in container.child("env").items() {

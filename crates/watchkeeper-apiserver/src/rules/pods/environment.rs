@@ -29,7 +29,7 @@ const CONTAINER_FIELDS: [&str; 6] = [
     "requests.memory",
 ];
 
-/// Checks the variables of a container.
+/// Checks a variable of a container.
 pub(super) fn environment(field: &Field<'_>, faults: &mut Faults) {
     let name = field.child("name");
     if name.is_empty() {

@@ -21,11 +21,11 @@ pub(super) fn affinity(field: &Field<'_>, faults: &mut Faults) {
         weight(&term, faults);
         node_term(&term.child("preference"), false, faults);
     }
-    for sort in ["podAffinity", "podAntiAffinity"] {
-        for term in field.child(sort).child(REQUIRED).items() {
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        for term in field.child(kind).child(REQUIRED).items() {
             pod_term(&term, faults);
         }
-        for term in field.child(sort).child(PREFERRED).items() {
+        for term in field.child(kind).child(PREFERRED).items() {
             weight(&term, faults);
             pod_term(&term.child("podAffinityTerm"), faults);
         }

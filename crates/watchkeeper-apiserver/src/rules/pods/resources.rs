@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::amount::Amount;
+use crate::validate::amount;
 
 type Amounts = BTreeMap<String, Amount>;
 
@@ -58,8 +59,7 @@ pub(super) fn quality_of_service(spec: Option<&Value>) -> &'static str {
 
 fn quality(resources: &Value) -> &'static str {
     let amount = |kind: &str, name: &str| {
-        let amount = resources[kind][name].as_str().and_then(Amount::read);
-        amount.filter(|amount| amount.text() != "0")
+        amount::Amount::of(&resources[kind][name]).filter(|amount| amount.sign().is_ne())
     };
     let names = ["cpu", "memory"];
     if names.iter().all(|name| amount("requests", name).is_none() && amount("limits", name).is_none()) {
@@ -170,6 +170,9 @@ mod tests {
     fn a_pod_is_guaranteed_if_all_of_its_containers_are() {
         let sure =
             json!({"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1000m"}}});
+        let spelled = json!({"resources": {
+            "limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "1", "memory": "1073741824"},
+        }});
         let none = json!({"resources": {"limits": {"cpu": "0"}, "requests": {"example.com/gpu": "1"}}});
         let some = json!({"resources": {"requests": {"cpu": "1"}}});
         for (containers, expected) in [
@@ -177,6 +180,7 @@ mod tests {
             (vec![&none, &none], "BestEffort"),
             (vec![&sure, &none], "Burstable"),
             (vec![&some], "Burstable"),
+            (vec![&spelled], "Guaranteed"),
         ] {
             let spec = json!({"containers": containers});
             assert_eq!(quality_of_service(Some(&spec)), expected, "{spec}");

@@ -104,7 +104,8 @@ fn gates(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Returns a spec with its mutable fields as before, including the node selection of a gated pod.
+/// Returns a spec without the fields that an update may change. A gated pod may also change its node selection, and a
+/// negative grace period may become 1.
 fn masked(spec: &Value, before: &Value) -> Value {
     let mut spec = spec.clone();
     let Value::Object(fields) = &mut spec else { return spec };

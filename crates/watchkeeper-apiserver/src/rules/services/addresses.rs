@@ -44,7 +44,7 @@ impl AddressAllocator {
         Self { store, lock: Arc::default() }
     }
 
-    /// Waits until nobody else allocates addresses (`addresses.A1`).
+    /// Waits until no other request allocates addresses (`addresses.A1`).
     pub(crate) async fn lock(&self) -> OwnedMutexGuard<()> {
         self.lock.clone().lock_owned().await
     }
@@ -153,6 +153,7 @@ impl Taken {
 
     fn give_ports(&mut self, own: &Self, spec: &mut Map<String, Value>) -> Result<Vec<StatusCause>, Status> {
         let mut given: Vec<(i64, i64)> = Vec::new(); // service port, node port
+        let mut reserved = self.reserved(own, spec);
         let gives = spec::needs_node_ports(spec);
         let asked: Vec<(i64, i64)> = spec::ports(spec)
             .map(|port| (spec::number(port, "port"), spec::number(port, "nodePort")))
@@ -170,7 +171,7 @@ impl Taken {
                 (asked_for, Some(shared)) if asked_for == shared => shared,
                 (0, None) => match asked.iter().find(|(other, node)| *other == number && *node != 0) {
                     Some((_, node)) => *node,
-                    None => self.free_port()?,
+                    None => free_port(&mut reserved)?,
                 },
                 (asked_for, _) => asked_for,
             };
@@ -188,7 +189,7 @@ impl Taken {
         if spec::needs_health_port(spec) {
             let asked_for = spec::number(spec, "healthCheckNodePort");
             if asked_for == 0 {
-                let free = self.free_port()?;
+                let free = free_port(&mut reserved)?;
                 spec.insert("healthCheckNodePort".to_owned(), free.into());
             } else if let Some(why) = self.refusal(asked_for).filter(|_| !own.ports.contains(&asked_for)) {
                 let message = format!("failed to allocate requested HealthCheck NodePort {asked_for}: {why}");
@@ -205,10 +206,21 @@ impl Taken {
         self.ports.contains(&port).then_some("provided port is already allocated")
     }
 
-    fn free_port(&self) -> Result<i64, Status> {
-        let free = NODE_PORTS.clone().find(|port| !self.ports.contains(port));
-        free.ok_or_else(|| Status::internal_error("failed to allocate a nodePort: range is full"))
+    /// Returns the node ports that are not free: those of other services, those that the service has had, and those that
+    /// it asks for.
+    fn reserved(&self, own: &Self, spec: &Map<String, Value>) -> BTreeSet<i64> {
+        let mut all = Self { ports: &self.ports | &own.ports, ..Self::default() };
+        all.add(spec);
+        all.ports
     }
+}
+
+/// Takes the first node port that is not reserved.
+fn free_port(reserved: &mut BTreeSet<i64>) -> Result<i64, Status> {
+    let free = NODE_PORTS.clone().find(|port| !reserved.contains(port));
+    let free = free.ok_or_else(|| Status::internal_error("failed to allocate a nodePort: range is full"))?;
+    reserved.insert(free);
+    Ok(free)
 }
 
 fn address(host: u8) -> Ipv4Addr {

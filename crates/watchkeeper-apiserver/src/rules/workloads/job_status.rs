@@ -49,10 +49,16 @@ impl<'a> Report<'a> {
         Self { spec: job.field("spec"), status: job.field("status") }
     }
 
+    /// Returns whether a condition is true.
     fn is(&self, condition: &str) -> bool {
+        self.has(condition, "True")
+    }
+
+    /// Returns whether a condition has a status.
+    fn has(&self, condition: &str, status: &str) -> bool {
         let list = self.status.child("conditions");
         list.items()
-            .any(|item| item.child("type").text() == condition && item.child("status").text() == "True")
+            .any(|item| item.child("type").text() == condition && item.child("status").text() == status)
     }
 
     fn is_finished(&self) -> bool {
@@ -114,12 +120,6 @@ impl<'a> Report<'a> {
             "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
             faults,
         );
-    }
-
-    fn has(&self, condition: &str, status: &str) -> bool {
-        let list = self.status.child("conditions");
-        list.items()
-            .any(|item| item.child("type").text() == condition && item.child("status").text() == status)
     }
 }
 

@@ -95,9 +95,8 @@ fn validate_job(object: Object<'_>, faults: &mut Faults) {
 /// Checks a job that replaces another.
 fn validate_job_update(old: Object<'_>, new: Object<'_>, faults: &mut Faults) {
     let (before, now) = (old.field("spec"), new.field("spec"));
-    let field = &now;
-    spec(field, faults);
-    selected_pods(field, faults);
+    spec(&now, faults);
+    selected_pods(&now, faults);
     completions(&before, &now, faults);
     same_selector(&before.child("selector"), &now.child("selector"), faults);
     same_template(&before, &now, faults);
@@ -157,7 +156,8 @@ fn completions(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
     }
 }
 
-/// Checks that the template is unchanged, except for scheduling fields of a suspended job.
+/// Checks that the template is unchanged. A suspended job may change all of it: kube-apiserver allows that for
+/// scheduling fields only.
 fn same_template(before: &Field<'_>, now: &Field<'_>, faults: &mut Faults) {
     let (was, is) = (before.child("template"), now.child("template"));
     if !before.child("suspend").is_true() {

@@ -42,6 +42,25 @@ async fn no_address_is_allocated_twice() {
 }
 
 #[tokio::test]
+async fn a_new_port_gets_a_node_port_that_no_other_port_of_the_service_has() {
+    let server = Server::start().await;
+    let ports = |spec: &Value| -> Vec<i64> {
+        spec["ports"].as_array().unwrap().iter().map(|port| port["nodePort"].as_i64().unwrap()).collect()
+    };
+    let first = spec(&server, "a", json!({"type": "NodePort", "ports": [{"name": "x", "port": 80}]})).await;
+    let kept = ports(&first)[0];
+    let more = json!([{"name": "y", "port": 81}, {"name": "x", "port": 80}, {"name": "z", "port": 82}]);
+    let body = service("a", json!({"type": "NodePort", "ports": more}));
+    let second = ports(&server.put("services/a", body).await.unwrap().body["spec"]);
+    assert_eq!((second[1], kept), (kept, 30_000));
+    assert!(second[0] != kept && second[2] != kept && second[0] != second[2], "{second:?}");
+
+    let asked = json!([{"name": "x", "port": 80}, {"name": "y", "port": 81, "nodePort": second[2] + 1}]);
+    let other = ports(&spec(&server, "b", json!({"type": "NodePort", "ports": asked})).await);
+    assert_eq!(other, [second[2] + 2, second[2] + 1]);
+}
+
+#[tokio::test]
 async fn concurrent_creates_get_different_addresses() {
     let server = Server::start().await;
     let names: Vec<String> = (0..20).map(|at| format!("s{at}")).collect();

@@ -1,7 +1,10 @@
 //! Readers concurrent with relists.
 
+use std::sync::Arc;
+
 use shuttle::thread;
-use watchkeeper_cache_interleavings::{Sink as _, Snapshot, Store};
+use watchkeeper_cache_interleavings::{Indexer, Sink as _, Snapshot, Store};
+use watchkeeper_core::ObjectKey;
 
 use crate::interleave;
 use crate::objects::{object, state};
@@ -63,5 +66,20 @@ fn a_reader_sees_a_list_as_a_whole_and_never_goes_back() {
             reader.join().unwrap();
         }
         assert_eq!(check(&store.snapshot()), 21);
+    });
+}
+
+#[test]
+fn an_index_added_during_a_replace_is_kept() {
+    interleave(|| {
+        let names = Arc::new(Indexer::new(|name: &&'static str| ObjectKey::cluster(name)));
+        names.put("a");
+        let replacing = thread::spawn({
+            let names = names.clone();
+            move || names.replace(["b", "c"])
+        });
+        names.add_index("length", |name| vec![name.len().to_string()]).unwrap();
+        replacing.join().unwrap();
+        assert_eq!(names.by_index("length", "1").map(|found| found.len()), Ok(2));
     });
 }

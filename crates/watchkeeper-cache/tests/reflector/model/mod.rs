@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fastrand::Rng;
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use tokio::sync::watch;
@@ -94,7 +95,7 @@ async fn live_through(
         noisy: true,
         initial_events,
         paged,
-        random: seed,
+        random: Rng::with_seed(seed),
         changed: watch::Sender::new(5),
     };
     let model = Model(Arc::new(Mutex::new(world)));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fastrand::Rng;
 use tokio::sync::watch;
 use watchkeeper_core::{GroupResource, ListAt, ListError, ListRequest, Status, WatchError, WatchEvent};
 use watchkeeper_testkit::script::object;
@@ -21,7 +22,7 @@ pub(super) struct World {
     pub(super) initial_events: bool,
     /// Whether lists at any version are paged.
     pub(super) paged: bool,
-    pub(super) random: u64,
+    pub(super) random: Rng,
     pub(super) changed: watch::Sender<u64>,
 }
 
@@ -61,9 +62,7 @@ impl World {
 
     /// Returns a random number below `sides`.
     pub(super) fn roll(&mut self, sides: u64) -> u64 {
-        self.random =
-            self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 33) % sides
+        self.random.u64(..sides)
     }
 
     pub(super) fn fails(&mut self, one_in: u64) -> bool {

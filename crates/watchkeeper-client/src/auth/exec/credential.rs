@@ -82,7 +82,7 @@ fn display_version(text: &str) -> String {
     }
 }
 
-/// Go's zero time means "never expires".
+/// Parses the time of expiry. Go's zero time means "never expires".
 fn parse_expiry(text: &str) -> Result<Option<SystemTime>, AuthError> {
     let invalid = || AuthError::new("status.expirationTimestamp is not an RFC 3339 time");
     let time: Timestamp = text.parse().map_err(|_| invalid())?;

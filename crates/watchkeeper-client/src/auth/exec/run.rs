@@ -120,7 +120,7 @@ fn is_interactive(mode: InteractiveMode, is_terminal: bool) -> Result<bool, Auth
     }
 }
 
-/// The `ExecCredential` passed to the plugin.
+/// Returns the `ExecCredential` passed to the plugin.
 fn info(exec: &Exec, is_interactive: bool) -> String {
     let mut spec = json!({"interactive": is_interactive});
     if let Some(cluster) = &exec.cluster {
@@ -129,7 +129,7 @@ fn info(exec: &Exec, is_interactive: bool) -> String {
     json!({"apiVersion": exec.command.api_version, "kind": "ExecCredential", "spec": spec}).to_string()
 }
 
-/// Limits how often an install hint is shown.
+/// A limit on how often an install hint is shown.
 #[derive(Debug, Default)]
 pub(super) struct Hints(Mutex<HintWindow>);
 

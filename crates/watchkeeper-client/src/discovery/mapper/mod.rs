@@ -42,7 +42,7 @@ pub struct Mapping {
     pub namespaced: bool,
 }
 
-/// Resolves names to resources. Nothing is requested before the first lookup.
+/// A mapper of names and kinds to resources. Nothing is requested before the first lookup.
 #[derive(Debug)]
 pub struct RestMapper {
     source: Arc<dyn Discovery>,

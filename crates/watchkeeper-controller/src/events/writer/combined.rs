@@ -11,7 +11,7 @@ use crate::events::sink::EventSink;
 use crate::random::jitter;
 
 impl<S: EventSink> EventWriter<S> {
-    /// Later events wait while one is retried; once the queue is full, recorders drop events.
+    /// Writes events one at a time. Later ones wait during retries; once the queue is full, recorders drop events.
     pub(super) async fn write_combined(&mut self, stop: &CancellationToken) {
         let mut correlator = Correlator::new(self.spam_key.take());
         while let Some(recorded) = self.next(stop).await {
@@ -19,7 +19,7 @@ impl<S: EventSink> EventWriter<S> {
             let Some(Correlated { key, event }) =
                 correlator.correlate(event, Instant::now(), self.clock.now())
             else {
-                self.counts.note(Result::Spared);
+                self.counts.note(Result::RateLimited);
                 continue;
             };
             let (json, patch) = (event.to_json(), event.patch());
@@ -38,8 +38,8 @@ impl<S: EventSink> EventWriter<S> {
                     correlator.written(&key, name, count.unwrap_or(event.count));
                     Result::Written
                 }
-                WriteOutcome::Refused => Result::Refused,
-                WriteOutcome::Failed => Result::GivenUp,
+                WriteOutcome::Rejected => Result::Rejected,
+                WriteOutcome::Failed => Result::Failed,
             };
             self.counts.note(result);
         }

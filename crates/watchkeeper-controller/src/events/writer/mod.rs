@@ -27,7 +27,7 @@ const WAIT: Duration = Duration::from_secs(10);
 /// Default time limit of the final flush (`events.V4`).
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Writes the events that recorders queue. Nothing is written before [`run`](Self::run).
+/// A writer of the events that recorders queue. Nothing is written before [`run`](Self::run).
 pub struct EventWriter<S> {
     sink: Arc<S>,
     api: EventApi,
@@ -58,7 +58,7 @@ impl<S: EventSink> EventWriter<S> {
     }
 
     /// Registers `event_recorder_events_total`, labelled with the name of the component and a `result`:
-    /// `written`, `counted`, `dropped` (`events.V1`), `spared` (rate limited), `refused` or `given_up`.
+    /// `written`, `counted`, `dropped` (`events.V1`), `rate_limited`, `rejected` (by the server) or `failed`.
     ///
     /// # Errors
     /// Returns an error if a metric of the same name but another type is registered.
@@ -106,7 +106,7 @@ impl<S: EventSink> EventWriter<S> {
         };
         if !in_time {
             let left = self.waiting.len();
-            (0..left).for_each(|_| self.counts.note(Result::GivenUp));
+            (0..left).for_each(|_| self.counts.note(Result::Failed));
             tracing::warn!(name = self.name, left, "events not written before shutdown");
         }
     }
@@ -137,7 +137,7 @@ struct Job<'a> {
 enum WriteOutcome {
     /// The event as stored.
     Written(Value),
-    Refused,
+    Rejected,
     /// May be retried.
     Failed,
 }
@@ -161,11 +161,11 @@ async fn write(sink: &impl EventSink, job: &Job<'_>) -> WriteOutcome {
         WriteError::Exists(_) => {
             tracing::debug!(namespace, name, source, "event already exists");
             // In a series: it was created since the patch failed, so a retry can patch it.
-            if job.patch.is_some() { WriteOutcome::Failed } else { WriteOutcome::Refused }
+            if job.patch.is_some() { WriteOutcome::Failed } else { WriteOutcome::Rejected }
         }
-        WriteError::Missing(_) | WriteError::Refused(_) => {
+        WriteError::Missing(_) | WriteError::Rejected(_) => {
             tracing::warn!(namespace, name, source, "event rejected; not retrying");
-            WriteOutcome::Refused
+            WriteOutcome::Rejected
         }
         WriteError::Failed(_) => {
             tracing::warn!(namespace, name, source, "failed to write event; may be retried");

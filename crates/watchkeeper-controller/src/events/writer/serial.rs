@@ -90,12 +90,12 @@ impl<S: EventSink> Worker<S> {
                 Purpose::Refresh | Purpose::Finish => write(&*self.sink, &job).await,
             };
             match (next.why, outcome) {
-                (Purpose::Finish, WriteOutcome::Written(_) | WriteOutcome::Refused) => {
+                (Purpose::Finish, WriteOutcome::Written(_) | WriteOutcome::Rejected) => {
                     self.series.lock().finished(&next);
                 }
                 (Purpose::New, WriteOutcome::Written(_)) => self.counts.note(Result::Written),
-                (Purpose::New, WriteOutcome::Refused) => self.counts.note(Result::Refused),
-                (Purpose::New, WriteOutcome::Failed) => self.counts.note(Result::GivenUp),
+                (Purpose::New, WriteOutcome::Rejected) => self.counts.note(Result::Rejected),
+                (Purpose::New, WriteOutcome::Failed) => self.counts.note(Result::Failed),
                 (Purpose::Refresh | Purpose::Finish, _) => {} // the next refresh repeats it
             }
         }

@@ -8,91 +8,91 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `admissionregistration.k8s.io/v1`.
+    /// Returns the clients of `admissionregistration.k8s.io/v1`.
     pub fn admissionregistration_v1(&self) -> AdmissionregistrationV1 {
         AdmissionregistrationV1 { client: self.client.clone() }
     }
 
-    /// The resources of `admissionregistration.k8s.io/v1alpha1`.
+    /// Returns the clients of `admissionregistration.k8s.io/v1alpha1`.
     pub fn admissionregistration_v1alpha1(&self) -> AdmissionregistrationV1alpha1 {
         AdmissionregistrationV1alpha1 { client: self.client.clone() }
     }
 
-    /// The resources of `admissionregistration.k8s.io/v1beta1`.
+    /// Returns the clients of `admissionregistration.k8s.io/v1beta1`.
     pub fn admissionregistration_v1beta1(&self) -> AdmissionregistrationV1beta1 {
         AdmissionregistrationV1beta1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `admissionregistration.k8s.io/v1`, from [`ClientSet::admissionregistration_v1`].
+/// The clients of `admissionregistration.k8s.io/v1`, from [`ClientSet::admissionregistration_v1`].
 #[derive(Clone, Debug)]
 pub struct AdmissionregistrationV1 {
     client: Client,
 }
 
 impl AdmissionregistrationV1 {
-    /// The `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1`) of the cluster.
+    /// Returns the client of `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1`).
     pub fn mutating_admission_policies(&self) -> Api<v1::MutatingAdmissionPolicy> {
         Api::cluster(&self.client)
     }
 
-    /// The `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1`) of the cluster.
+    /// Returns the client of `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1`).
     pub fn mutating_admission_policy_bindings(&self) -> Api<v1::MutatingAdmissionPolicyBinding> {
         Api::cluster(&self.client)
     }
 
-    /// The `mutatingwebhookconfigurations` (`admissionregistration.k8s.io/v1`) of the cluster.
+    /// Returns the client of `mutatingwebhookconfigurations` (`admissionregistration.k8s.io/v1`).
     pub fn mutating_webhook_configurations(&self) -> Api<v1::MutatingWebhookConfiguration> {
         Api::cluster(&self.client)
     }
 
-    /// The `validatingadmissionpolicies` (`admissionregistration.k8s.io/v1`) of the cluster.
+    /// Returns the client of `validatingadmissionpolicies` (`admissionregistration.k8s.io/v1`).
     pub fn validating_admission_policies(&self) -> Api<v1::ValidatingAdmissionPolicy> {
         Api::cluster(&self.client)
     }
 
-    /// The `validatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1`) of the cluster.
+    /// Returns the client of `validatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1`).
     pub fn validating_admission_policy_bindings(&self) -> Api<v1::ValidatingAdmissionPolicyBinding> {
         Api::cluster(&self.client)
     }
 
-    /// The `validatingwebhookconfigurations` (`admissionregistration.k8s.io/v1`) of the cluster.
+    /// Returns the client of `validatingwebhookconfigurations` (`admissionregistration.k8s.io/v1`).
     pub fn validating_webhook_configurations(&self) -> Api<v1::ValidatingWebhookConfiguration> {
         Api::cluster(&self.client)
     }
 }
 
-/// The resources of `admissionregistration.k8s.io/v1alpha1`, from [`ClientSet::admissionregistration_v1alpha1`].
+/// The clients of `admissionregistration.k8s.io/v1alpha1`, from [`ClientSet::admissionregistration_v1alpha1`].
 #[derive(Clone, Debug)]
 pub struct AdmissionregistrationV1alpha1 {
     client: Client,
 }
 
 impl AdmissionregistrationV1alpha1 {
-    /// The `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1alpha1`) of the cluster.
+    /// Returns the client of `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1alpha1`).
     pub fn mutating_admission_policies(&self) -> Api<v1alpha1::MutatingAdmissionPolicy> {
         Api::cluster(&self.client)
     }
 
-    /// The `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1alpha1`) of the cluster.
+    /// Returns the client of `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1alpha1`).
     pub fn mutating_admission_policy_bindings(&self) -> Api<v1alpha1::MutatingAdmissionPolicyBinding> {
         Api::cluster(&self.client)
     }
 }
 
-/// The resources of `admissionregistration.k8s.io/v1beta1`, from [`ClientSet::admissionregistration_v1beta1`].
+/// The clients of `admissionregistration.k8s.io/v1beta1`, from [`ClientSet::admissionregistration_v1beta1`].
 #[derive(Clone, Debug)]
 pub struct AdmissionregistrationV1beta1 {
     client: Client,
 }
 
 impl AdmissionregistrationV1beta1 {
-    /// The `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1beta1`) of the cluster.
+    /// Returns the client of `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1beta1`).
     pub fn mutating_admission_policies(&self) -> Api<v1beta1::MutatingAdmissionPolicy> {
         Api::cluster(&self.client)
     }
 
-    /// The `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1beta1`) of the cluster.
+    /// Returns the client of `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1beta1`).
     pub fn mutating_admission_policy_bindings(&self) -> Api<v1beta1::MutatingAdmissionPolicyBinding> {
         Api::cluster(&self.client)
     }

@@ -8,20 +8,20 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `apiextensions.k8s.io/v1`.
+    /// Returns the clients of `apiextensions.k8s.io/v1`.
     pub fn apiextensions_v1(&self) -> ApiextensionsV1 {
         ApiextensionsV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `apiextensions.k8s.io/v1`, from [`ClientSet::apiextensions_v1`].
+/// The clients of `apiextensions.k8s.io/v1`, from [`ClientSet::apiextensions_v1`].
 #[derive(Clone, Debug)]
 pub struct ApiextensionsV1 {
     client: Client,
 }
 
 impl ApiextensionsV1 {
-    /// The `customresourcedefinitions` (`apiextensions.k8s.io/v1`) of the cluster.
+    /// Returns the client of `customresourcedefinitions` (`apiextensions.k8s.io/v1`).
     pub fn custom_resource_definitions(&self) -> Api<v1::CustomResourceDefinition> {
         Api::cluster(&self.client)
     }

@@ -8,20 +8,20 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `apiregistration.k8s.io/v1`.
+    /// Returns the clients of `apiregistration.k8s.io/v1`.
     pub fn apiregistration_v1(&self) -> ApiregistrationV1 {
         ApiregistrationV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `apiregistration.k8s.io/v1`, from [`ClientSet::apiregistration_v1`].
+/// The clients of `apiregistration.k8s.io/v1`, from [`ClientSet::apiregistration_v1`].
 #[derive(Clone, Debug)]
 pub struct ApiregistrationV1 {
     client: Client,
 }
 
 impl ApiregistrationV1 {
-    /// The `apiservices` (`apiregistration.k8s.io/v1`) of the cluster.
+    /// Returns the client of `apiservices` (`apiregistration.k8s.io/v1`).
     pub fn api_services(&self) -> Api<v1::APIService> {
         Api::cluster(&self.client)
     }

@@ -8,40 +8,40 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `apps/v1`.
+    /// Returns the clients of `apps/v1`.
     pub fn apps_v1(&self) -> AppsV1 {
         AppsV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `apps/v1`, from [`ClientSet::apps_v1`].
+/// The clients of `apps/v1`, from [`ClientSet::apps_v1`].
 #[derive(Clone, Debug)]
 pub struct AppsV1 {
     client: Client,
 }
 
 impl AppsV1 {
-    /// The `controllerrevisions` (`apps/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `controllerrevisions` (`apps/v1`) in a namespace; in all namespaces if it is empty.
     pub fn controller_revisions(&self, namespace: &str) -> Api<v1::ControllerRevision> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `daemonsets` (`apps/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `daemonsets` (`apps/v1`) in a namespace; in all namespaces if it is empty.
     pub fn daemon_sets(&self, namespace: &str) -> Api<v1::DaemonSet> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `deployments` (`apps/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `deployments` (`apps/v1`) in a namespace; in all namespaces if it is empty.
     pub fn deployments(&self, namespace: &str) -> Api<v1::Deployment> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `replicasets` (`apps/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `replicasets` (`apps/v1`) in a namespace; in all namespaces if it is empty.
     pub fn replica_sets(&self, namespace: &str) -> Api<v1::ReplicaSet> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `statefulsets` (`apps/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `statefulsets` (`apps/v1`) in a namespace; in all namespaces if it is empty.
     pub fn stateful_sets(&self, namespace: &str) -> Api<v1::StatefulSet> {
         Api::namespaced(&self.client, namespace)
     }

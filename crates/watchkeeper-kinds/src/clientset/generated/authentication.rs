@@ -8,25 +8,25 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `authentication.k8s.io/v1`.
+    /// Returns the clients of `authentication.k8s.io/v1`.
     pub fn authentication_v1(&self) -> AuthenticationV1 {
         AuthenticationV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `authentication.k8s.io/v1`, from [`ClientSet::authentication_v1`].
+/// The clients of `authentication.k8s.io/v1`, from [`ClientSet::authentication_v1`].
 #[derive(Clone, Debug)]
 pub struct AuthenticationV1 {
     client: Client,
 }
 
 impl AuthenticationV1 {
-    /// The `selfsubjectreviews` (`authentication.k8s.io/v1`) of the cluster. Supports only `create`.
+    /// Returns the client of `selfsubjectreviews` (`authentication.k8s.io/v1`). Supports only `create`.
     pub fn self_subject_reviews(&self) -> Api<v1::SelfSubjectReview> {
         Api::cluster(&self.client)
     }
 
-    /// The `tokenreviews` (`authentication.k8s.io/v1`) of the cluster. Supports only `create`.
+    /// Returns the client of `tokenreviews` (`authentication.k8s.io/v1`). Supports only `create`.
     pub fn token_reviews(&self) -> Api<v1::TokenReview> {
         Api::cluster(&self.client)
     }

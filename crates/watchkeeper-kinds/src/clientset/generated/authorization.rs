@@ -8,35 +8,35 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `authorization.k8s.io/v1`.
+    /// Returns the clients of `authorization.k8s.io/v1`.
     pub fn authorization_v1(&self) -> AuthorizationV1 {
         AuthorizationV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `authorization.k8s.io/v1`, from [`ClientSet::authorization_v1`].
+/// The clients of `authorization.k8s.io/v1`, from [`ClientSet::authorization_v1`].
 #[derive(Clone, Debug)]
 pub struct AuthorizationV1 {
     client: Client,
 }
 
 impl AuthorizationV1 {
-    /// The `localsubjectaccessreviews` (`authorization.k8s.io/v1`) in a namespace; in all namespaces if it is empty. Supports only `create`.
+    /// Returns the client of `localsubjectaccessreviews` (`authorization.k8s.io/v1`) in a namespace; in all namespaces if it is empty. Supports only `create`.
     pub fn local_subject_access_reviews(&self, namespace: &str) -> Api<v1::LocalSubjectAccessReview> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `selfsubjectaccessreviews` (`authorization.k8s.io/v1`) of the cluster. Supports only `create`.
+    /// Returns the client of `selfsubjectaccessreviews` (`authorization.k8s.io/v1`). Supports only `create`.
     pub fn self_subject_access_reviews(&self) -> Api<v1::SelfSubjectAccessReview> {
         Api::cluster(&self.client)
     }
 
-    /// The `selfsubjectrulesreviews` (`authorization.k8s.io/v1`) of the cluster. Supports only `create`.
+    /// Returns the client of `selfsubjectrulesreviews` (`authorization.k8s.io/v1`). Supports only `create`.
     pub fn self_subject_rules_reviews(&self) -> Api<v1::SelfSubjectRulesReview> {
         Api::cluster(&self.client)
     }
 
-    /// The `subjectaccessreviews` (`authorization.k8s.io/v1`) of the cluster. Supports only `create`.
+    /// Returns the client of `subjectaccessreviews` (`authorization.k8s.io/v1`). Supports only `create`.
     pub fn subject_access_reviews(&self) -> Api<v1::SubjectAccessReview> {
         Api::cluster(&self.client)
     }

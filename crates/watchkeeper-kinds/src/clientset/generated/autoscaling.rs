@@ -8,38 +8,38 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `autoscaling/v1`.
+    /// Returns the clients of `autoscaling/v1`.
     pub fn autoscaling_v1(&self) -> AutoscalingV1 {
         AutoscalingV1 { client: self.client.clone() }
     }
 
-    /// The resources of `autoscaling/v2`.
+    /// Returns the clients of `autoscaling/v2`.
     pub fn autoscaling_v2(&self) -> AutoscalingV2 {
         AutoscalingV2 { client: self.client.clone() }
     }
 }
 
-/// The resources of `autoscaling/v1`, from [`ClientSet::autoscaling_v1`].
+/// The clients of `autoscaling/v1`, from [`ClientSet::autoscaling_v1`].
 #[derive(Clone, Debug)]
 pub struct AutoscalingV1 {
     client: Client,
 }
 
 impl AutoscalingV1 {
-    /// The `horizontalpodautoscalers` (`autoscaling/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `horizontalpodautoscalers` (`autoscaling/v1`) in a namespace; in all namespaces if it is empty.
     pub fn horizontal_pod_autoscalers(&self, namespace: &str) -> Api<v1::HorizontalPodAutoscaler> {
         Api::namespaced(&self.client, namespace)
     }
 }
 
-/// The resources of `autoscaling/v2`, from [`ClientSet::autoscaling_v2`].
+/// The clients of `autoscaling/v2`, from [`ClientSet::autoscaling_v2`].
 #[derive(Clone, Debug)]
 pub struct AutoscalingV2 {
     client: Client,
 }
 
 impl AutoscalingV2 {
-    /// The `horizontalpodautoscalers` (`autoscaling/v2`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `horizontalpodautoscalers` (`autoscaling/v2`) in a namespace; in all namespaces if it is empty.
     pub fn horizontal_pod_autoscalers(&self, namespace: &str) -> Api<v2::HorizontalPodAutoscaler> {
         Api::namespaced(&self.client, namespace)
     }

@@ -8,25 +8,25 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `batch/v1`.
+    /// Returns the clients of `batch/v1`.
     pub fn batch_v1(&self) -> BatchV1 {
         BatchV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `batch/v1`, from [`ClientSet::batch_v1`].
+/// The clients of `batch/v1`, from [`ClientSet::batch_v1`].
 #[derive(Clone, Debug)]
 pub struct BatchV1 {
     client: Client,
 }
 
 impl BatchV1 {
-    /// The `cronjobs` (`batch/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `cronjobs` (`batch/v1`) in a namespace; in all namespaces if it is empty.
     pub fn cron_jobs(&self, namespace: &str) -> Api<v1::CronJob> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `jobs` (`batch/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `jobs` (`batch/v1`) in a namespace; in all namespaces if it is empty.
     pub fn jobs(&self, namespace: &str) -> Api<v1::Job> {
         Api::namespaced(&self.client, namespace)
     }

@@ -8,53 +8,53 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `certificates.k8s.io/v1`.
+    /// Returns the clients of `certificates.k8s.io/v1`.
     pub fn certificates_v1(&self) -> CertificatesV1 {
         CertificatesV1 { client: self.client.clone() }
     }
 
-    /// The resources of `certificates.k8s.io/v1beta1`.
+    /// Returns the clients of `certificates.k8s.io/v1beta1`.
     pub fn certificates_v1beta1(&self) -> CertificatesV1beta1 {
         CertificatesV1beta1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `certificates.k8s.io/v1`, from [`ClientSet::certificates_v1`].
+/// The clients of `certificates.k8s.io/v1`, from [`ClientSet::certificates_v1`].
 #[derive(Clone, Debug)]
 pub struct CertificatesV1 {
     client: Client,
 }
 
 impl CertificatesV1 {
-    /// The `certificatesigningrequests` (`certificates.k8s.io/v1`) of the cluster.
+    /// Returns the client of `certificatesigningrequests` (`certificates.k8s.io/v1`).
     pub fn certificate_signing_requests(&self) -> Api<v1::CertificateSigningRequest> {
         Api::cluster(&self.client)
     }
 
-    /// The `clustertrustbundles` (`certificates.k8s.io/v1`) of the cluster.
+    /// Returns the client of `clustertrustbundles` (`certificates.k8s.io/v1`).
     pub fn cluster_trust_bundles(&self) -> Api<v1::ClusterTrustBundle> {
         Api::cluster(&self.client)
     }
 
-    /// The `podcertificaterequests` (`certificates.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `podcertificaterequests` (`certificates.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn pod_certificate_requests(&self, namespace: &str) -> Api<v1::PodCertificateRequest> {
         Api::namespaced(&self.client, namespace)
     }
 }
 
-/// The resources of `certificates.k8s.io/v1beta1`, from [`ClientSet::certificates_v1beta1`].
+/// The clients of `certificates.k8s.io/v1beta1`, from [`ClientSet::certificates_v1beta1`].
 #[derive(Clone, Debug)]
 pub struct CertificatesV1beta1 {
     client: Client,
 }
 
 impl CertificatesV1beta1 {
-    /// The `clustertrustbundles` (`certificates.k8s.io/v1beta1`) of the cluster.
+    /// Returns the client of `clustertrustbundles` (`certificates.k8s.io/v1beta1`).
     pub fn cluster_trust_bundles(&self) -> Api<v1beta1::ClusterTrustBundle> {
         Api::cluster(&self.client)
     }
 
-    /// The `podcertificaterequests` (`certificates.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `podcertificaterequests` (`certificates.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
     pub fn pod_certificate_requests(&self, namespace: &str) -> Api<v1beta1::PodCertificateRequest> {
         Api::namespaced(&self.client, namespace)
     }

@@ -8,56 +8,56 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `coordination.k8s.io/v1`.
+    /// Returns the clients of `coordination.k8s.io/v1`.
     pub fn coordination_v1(&self) -> CoordinationV1 {
         CoordinationV1 { client: self.client.clone() }
     }
 
-    /// The resources of `coordination.k8s.io/v1alpha2`.
+    /// Returns the clients of `coordination.k8s.io/v1alpha2`.
     pub fn coordination_v1alpha2(&self) -> CoordinationV1alpha2 {
         CoordinationV1alpha2 { client: self.client.clone() }
     }
 
-    /// The resources of `coordination.k8s.io/v1beta1`.
+    /// Returns the clients of `coordination.k8s.io/v1beta1`.
     pub fn coordination_v1beta1(&self) -> CoordinationV1beta1 {
         CoordinationV1beta1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `coordination.k8s.io/v1`, from [`ClientSet::coordination_v1`].
+/// The clients of `coordination.k8s.io/v1`, from [`ClientSet::coordination_v1`].
 #[derive(Clone, Debug)]
 pub struct CoordinationV1 {
     client: Client,
 }
 
 impl CoordinationV1 {
-    /// The `leases` (`coordination.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `leases` (`coordination.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn leases(&self, namespace: &str) -> Api<v1::Lease> {
         Api::namespaced(&self.client, namespace)
     }
 }
 
-/// The resources of `coordination.k8s.io/v1alpha2`, from [`ClientSet::coordination_v1alpha2`].
+/// The clients of `coordination.k8s.io/v1alpha2`, from [`ClientSet::coordination_v1alpha2`].
 #[derive(Clone, Debug)]
 pub struct CoordinationV1alpha2 {
     client: Client,
 }
 
 impl CoordinationV1alpha2 {
-    /// The `leasecandidates` (`coordination.k8s.io/v1alpha2`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `leasecandidates` (`coordination.k8s.io/v1alpha2`) in a namespace; in all namespaces if it is empty.
     pub fn lease_candidates(&self, namespace: &str) -> Api<v1alpha2::LeaseCandidate> {
         Api::namespaced(&self.client, namespace)
     }
 }
 
-/// The resources of `coordination.k8s.io/v1beta1`, from [`ClientSet::coordination_v1beta1`].
+/// The clients of `coordination.k8s.io/v1beta1`, from [`ClientSet::coordination_v1beta1`].
 #[derive(Clone, Debug)]
 pub struct CoordinationV1beta1 {
     client: Client,
 }
 
 impl CoordinationV1beta1 {
-    /// The `leasecandidates` (`coordination.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `leasecandidates` (`coordination.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
     pub fn lease_candidates(&self, namespace: &str) -> Api<v1beta1::LeaseCandidate> {
         Api::namespaced(&self.client, namespace)
     }

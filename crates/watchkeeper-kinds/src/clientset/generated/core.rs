@@ -8,100 +8,100 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `v1`.
+    /// Returns the clients of `v1`.
     pub fn core_v1(&self) -> CoreV1 {
         CoreV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `v1`, from [`ClientSet::core_v1`].
+/// The clients of `v1`, from [`ClientSet::core_v1`].
 #[derive(Clone, Debug)]
 pub struct CoreV1 {
     client: Client,
 }
 
 impl CoreV1 {
-    /// The `bindings` (`v1`) in a namespace; in all namespaces if it is empty. Supports only `create`.
+    /// Returns the client of `bindings` (`v1`) in a namespace; in all namespaces if it is empty. Supports only `create`.
     pub fn bindings(&self, namespace: &str) -> Api<v1::Binding> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `componentstatuses` (`v1`) of the cluster. Supports only `get` and `list`.
+    /// Returns the client of `componentstatuses` (`v1`). Supports only `get` and `list`.
     pub fn component_statuses(&self) -> Api<v1::ComponentStatus> {
         Api::cluster(&self.client)
     }
 
-    /// The `configmaps` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `configmaps` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn config_maps(&self, namespace: &str) -> Api<v1::ConfigMap> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `endpoints` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `endpoints` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn endpoints(&self, namespace: &str) -> Api<v1::Endpoints> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `events` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `events` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn events(&self, namespace: &str) -> Api<v1::Event> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `limitranges` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `limitranges` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn limit_ranges(&self, namespace: &str) -> Api<v1::LimitRange> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `namespaces` (`v1`) of the cluster.
+    /// Returns the client of `namespaces` (`v1`).
     pub fn namespaces(&self) -> Api<v1::Namespace> {
         Api::cluster(&self.client)
     }
 
-    /// The `nodes` (`v1`) of the cluster.
+    /// Returns the client of `nodes` (`v1`).
     pub fn nodes(&self) -> Api<v1::Node> {
         Api::cluster(&self.client)
     }
 
-    /// The `persistentvolumeclaims` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `persistentvolumeclaims` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn persistent_volume_claims(&self, namespace: &str) -> Api<v1::PersistentVolumeClaim> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `persistentvolumes` (`v1`) of the cluster.
+    /// Returns the client of `persistentvolumes` (`v1`).
     pub fn persistent_volumes(&self) -> Api<v1::PersistentVolume> {
         Api::cluster(&self.client)
     }
 
-    /// The `pods` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `pods` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn pods(&self, namespace: &str) -> Api<v1::Pod> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `podtemplates` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `podtemplates` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn pod_templates(&self, namespace: &str) -> Api<v1::PodTemplate> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `replicationcontrollers` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `replicationcontrollers` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn replication_controllers(&self, namespace: &str) -> Api<v1::ReplicationController> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `resourcequotas` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `resourcequotas` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn resource_quotas(&self, namespace: &str) -> Api<v1::ResourceQuota> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `secrets` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `secrets` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn secrets(&self, namespace: &str) -> Api<v1::Secret> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `serviceaccounts` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `serviceaccounts` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn service_accounts(&self, namespace: &str) -> Api<v1::ServiceAccount> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `services` (`v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `services` (`v1`) in a namespace; in all namespaces if it is empty.
     pub fn services(&self, namespace: &str) -> Api<v1::Service> {
         Api::namespaced(&self.client, namespace)
     }

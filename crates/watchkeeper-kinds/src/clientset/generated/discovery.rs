@@ -8,20 +8,20 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `discovery.k8s.io/v1`.
+    /// Returns the clients of `discovery.k8s.io/v1`.
     pub fn discovery_v1(&self) -> DiscoveryV1 {
         DiscoveryV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `discovery.k8s.io/v1`, from [`ClientSet::discovery_v1`].
+/// The clients of `discovery.k8s.io/v1`, from [`ClientSet::discovery_v1`].
 #[derive(Clone, Debug)]
 pub struct DiscoveryV1 {
     client: Client,
 }
 
 impl DiscoveryV1 {
-    /// The `endpointslices` (`discovery.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `endpointslices` (`discovery.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn endpoint_slices(&self, namespace: &str) -> Api<v1::EndpointSlice> {
         Api::namespaced(&self.client, namespace)
     }

@@ -8,20 +8,20 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `events.k8s.io/v1`.
+    /// Returns the clients of `events.k8s.io/v1`.
     pub fn events_v1(&self) -> EventsV1 {
         EventsV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `events.k8s.io/v1`, from [`ClientSet::events_v1`].
+/// The clients of `events.k8s.io/v1`, from [`ClientSet::events_v1`].
 #[derive(Clone, Debug)]
 pub struct EventsV1 {
     client: Client,
 }
 
 impl EventsV1 {
-    /// The `events` (`events.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `events` (`events.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn events(&self, namespace: &str) -> Api<v1::Event> {
         Api::namespaced(&self.client, namespace)
     }

@@ -8,25 +8,25 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `flowcontrol.apiserver.k8s.io/v1`.
+    /// Returns the clients of `flowcontrol.apiserver.k8s.io/v1`.
     pub fn flowcontrol_v1(&self) -> FlowcontrolV1 {
         FlowcontrolV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `flowcontrol.apiserver.k8s.io/v1`, from [`ClientSet::flowcontrol_v1`].
+/// The clients of `flowcontrol.apiserver.k8s.io/v1`, from [`ClientSet::flowcontrol_v1`].
 #[derive(Clone, Debug)]
 pub struct FlowcontrolV1 {
     client: Client,
 }
 
 impl FlowcontrolV1 {
-    /// The `flowschemas` (`flowcontrol.apiserver.k8s.io/v1`) of the cluster.
+    /// Returns the client of `flowschemas` (`flowcontrol.apiserver.k8s.io/v1`).
     pub fn flow_schemas(&self) -> Api<v1::FlowSchema> {
         Api::cluster(&self.client)
     }
 
-    /// The `prioritylevelconfigurations` (`flowcontrol.apiserver.k8s.io/v1`) of the cluster.
+    /// Returns the client of `prioritylevelconfigurations` (`flowcontrol.apiserver.k8s.io/v1`).
     pub fn priority_level_configurations(&self) -> Api<v1::PriorityLevelConfiguration> {
         Api::cluster(&self.client)
     }

@@ -8,20 +8,20 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `internal.apiserver.k8s.io/v1alpha1`.
+    /// Returns the clients of `internal.apiserver.k8s.io/v1alpha1`.
     pub fn internal_v1alpha1(&self) -> InternalV1alpha1 {
         InternalV1alpha1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `internal.apiserver.k8s.io/v1alpha1`, from [`ClientSet::internal_v1alpha1`].
+/// The clients of `internal.apiserver.k8s.io/v1alpha1`, from [`ClientSet::internal_v1alpha1`].
 #[derive(Clone, Debug)]
 pub struct InternalV1alpha1 {
     client: Client,
 }
 
 impl InternalV1alpha1 {
-    /// The `storageversions` (`internal.apiserver.k8s.io/v1alpha1`) of the cluster.
+    /// Returns the client of `storageversions` (`internal.apiserver.k8s.io/v1alpha1`).
     pub fn storage_versions(&self) -> Api<v1alpha1::StorageVersion> {
         Api::cluster(&self.client)
     }

@@ -8,25 +8,25 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `lifecycle.k8s.io/v1alpha1`.
+    /// Returns the clients of `lifecycle.k8s.io/v1alpha1`.
     pub fn lifecycle_v1alpha1(&self) -> LifecycleV1alpha1 {
         LifecycleV1alpha1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `lifecycle.k8s.io/v1alpha1`, from [`ClientSet::lifecycle_v1alpha1`].
+/// The clients of `lifecycle.k8s.io/v1alpha1`, from [`ClientSet::lifecycle_v1alpha1`].
 #[derive(Clone, Debug)]
 pub struct LifecycleV1alpha1 {
     client: Client,
 }
 
 impl LifecycleV1alpha1 {
-    /// The `evictionrequests` (`lifecycle.k8s.io/v1alpha1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `evictionrequests` (`lifecycle.k8s.io/v1alpha1`) in a namespace; in all namespaces if it is empty.
     pub fn eviction_requests(&self, namespace: &str) -> Api<v1alpha1::EvictionRequest> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `evictions` (`lifecycle.k8s.io/v1alpha1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `evictions` (`lifecycle.k8s.io/v1alpha1`) in a namespace; in all namespaces if it is empty.
     pub fn evictions(&self, namespace: &str) -> Api<v1alpha1::Eviction> {
         Api::namespaced(&self.client, namespace)
     }

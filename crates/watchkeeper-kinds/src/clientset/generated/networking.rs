@@ -8,40 +8,40 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `networking.k8s.io/v1`.
+    /// Returns the clients of `networking.k8s.io/v1`.
     pub fn networking_v1(&self) -> NetworkingV1 {
         NetworkingV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `networking.k8s.io/v1`, from [`ClientSet::networking_v1`].
+/// The clients of `networking.k8s.io/v1`, from [`ClientSet::networking_v1`].
 #[derive(Clone, Debug)]
 pub struct NetworkingV1 {
     client: Client,
 }
 
 impl NetworkingV1 {
-    /// The `ingressclasses` (`networking.k8s.io/v1`) of the cluster.
+    /// Returns the client of `ingressclasses` (`networking.k8s.io/v1`).
     pub fn ingress_classes(&self) -> Api<v1::IngressClass> {
         Api::cluster(&self.client)
     }
 
-    /// The `ingresses` (`networking.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `ingresses` (`networking.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn ingresses(&self, namespace: &str) -> Api<v1::Ingress> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `ipaddresses` (`networking.k8s.io/v1`) of the cluster.
+    /// Returns the client of `ipaddresses` (`networking.k8s.io/v1`).
     pub fn ip_addresses(&self) -> Api<v1::IPAddress> {
         Api::cluster(&self.client)
     }
 
-    /// The `networkpolicies` (`networking.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `networkpolicies` (`networking.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn network_policies(&self, namespace: &str) -> Api<v1::NetworkPolicy> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `servicecidrs` (`networking.k8s.io/v1`) of the cluster.
+    /// Returns the client of `servicecidrs` (`networking.k8s.io/v1`).
     pub fn service_cidrs(&self) -> Api<v1::ServiceCIDR> {
         Api::cluster(&self.client)
     }

@@ -8,20 +8,20 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `node.k8s.io/v1`.
+    /// Returns the clients of `node.k8s.io/v1`.
     pub fn node_v1(&self) -> NodeV1 {
         NodeV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `node.k8s.io/v1`, from [`ClientSet::node_v1`].
+/// The clients of `node.k8s.io/v1`, from [`ClientSet::node_v1`].
 #[derive(Clone, Debug)]
 pub struct NodeV1 {
     client: Client,
 }
 
 impl NodeV1 {
-    /// The `runtimeclasses` (`node.k8s.io/v1`) of the cluster.
+    /// Returns the client of `runtimeclasses` (`node.k8s.io/v1`).
     pub fn runtime_classes(&self) -> Api<v1::RuntimeClass> {
         Api::cluster(&self.client)
     }

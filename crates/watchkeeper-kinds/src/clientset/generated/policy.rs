@@ -8,20 +8,20 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `policy/v1`.
+    /// Returns the clients of `policy/v1`.
     pub fn policy_v1(&self) -> PolicyV1 {
         PolicyV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `policy/v1`, from [`ClientSet::policy_v1`].
+/// The clients of `policy/v1`, from [`ClientSet::policy_v1`].
 #[derive(Clone, Debug)]
 pub struct PolicyV1 {
     client: Client,
 }
 
 impl PolicyV1 {
-    /// The `poddisruptionbudgets` (`policy/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `poddisruptionbudgets` (`policy/v1`) in a namespace; in all namespaces if it is empty.
     pub fn pod_disruption_budgets(&self, namespace: &str) -> Api<v1::PodDisruptionBudget> {
         Api::namespaced(&self.client, namespace)
     }

@@ -8,35 +8,35 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `rbac.authorization.k8s.io/v1`.
+    /// Returns the clients of `rbac.authorization.k8s.io/v1`.
     pub fn rbac_v1(&self) -> RbacV1 {
         RbacV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `rbac.authorization.k8s.io/v1`, from [`ClientSet::rbac_v1`].
+/// The clients of `rbac.authorization.k8s.io/v1`, from [`ClientSet::rbac_v1`].
 #[derive(Clone, Debug)]
 pub struct RbacV1 {
     client: Client,
 }
 
 impl RbacV1 {
-    /// The `clusterrolebindings` (`rbac.authorization.k8s.io/v1`) of the cluster.
+    /// Returns the client of `clusterrolebindings` (`rbac.authorization.k8s.io/v1`).
     pub fn cluster_role_bindings(&self) -> Api<v1::ClusterRoleBinding> {
         Api::cluster(&self.client)
     }
 
-    /// The `clusterroles` (`rbac.authorization.k8s.io/v1`) of the cluster.
+    /// Returns the client of `clusterroles` (`rbac.authorization.k8s.io/v1`).
     pub fn cluster_roles(&self) -> Api<v1::ClusterRole> {
         Api::cluster(&self.client)
     }
 
-    /// The `rolebindings` (`rbac.authorization.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `rolebindings` (`rbac.authorization.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn role_bindings(&self, namespace: &str) -> Api<v1::RoleBinding> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `roles` (`rbac.authorization.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `roles` (`rbac.authorization.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn roles(&self, namespace: &str) -> Api<v1::Role> {
         Api::namespaced(&self.client, namespace)
     }

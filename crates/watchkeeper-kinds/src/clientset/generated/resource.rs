@@ -8,134 +8,134 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `resource.k8s.io/v1`.
+    /// Returns the clients of `resource.k8s.io/v1`.
     pub fn resource_v1(&self) -> ResourceV1 {
         ResourceV1 { client: self.client.clone() }
     }
 
-    /// The resources of `resource.k8s.io/v1alpha3`.
+    /// Returns the clients of `resource.k8s.io/v1alpha3`.
     pub fn resource_v1alpha3(&self) -> ResourceV1alpha3 {
         ResourceV1alpha3 { client: self.client.clone() }
     }
 
-    /// The resources of `resource.k8s.io/v1beta1`.
+    /// Returns the clients of `resource.k8s.io/v1beta1`.
     pub fn resource_v1beta1(&self) -> ResourceV1beta1 {
         ResourceV1beta1 { client: self.client.clone() }
     }
 
-    /// The resources of `resource.k8s.io/v1beta2`.
+    /// Returns the clients of `resource.k8s.io/v1beta2`.
     pub fn resource_v1beta2(&self) -> ResourceV1beta2 {
         ResourceV1beta2 { client: self.client.clone() }
     }
 }
 
-/// The resources of `resource.k8s.io/v1`, from [`ClientSet::resource_v1`].
+/// The clients of `resource.k8s.io/v1`, from [`ClientSet::resource_v1`].
 #[derive(Clone, Debug)]
 pub struct ResourceV1 {
     client: Client,
 }
 
 impl ResourceV1 {
-    /// The `deviceclasses` (`resource.k8s.io/v1`) of the cluster.
+    /// Returns the client of `deviceclasses` (`resource.k8s.io/v1`).
     pub fn device_classes(&self) -> Api<v1::DeviceClass> {
         Api::cluster(&self.client)
     }
 
-    /// The `devicetaintrules` (`resource.k8s.io/v1`) of the cluster.
+    /// Returns the client of `devicetaintrules` (`resource.k8s.io/v1`).
     pub fn device_taint_rules(&self) -> Api<v1::DeviceTaintRule> {
         Api::cluster(&self.client)
     }
 
-    /// The `resourceclaims` (`resource.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `resourceclaims` (`resource.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn resource_claims(&self, namespace: &str) -> Api<v1::ResourceClaim> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `resourceclaimtemplates` (`resource.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `resourceclaimtemplates` (`resource.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn resource_claim_templates(&self, namespace: &str) -> Api<v1::ResourceClaimTemplate> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `resourceslices` (`resource.k8s.io/v1`) of the cluster.
+    /// Returns the client of `resourceslices` (`resource.k8s.io/v1`).
     pub fn resource_slices(&self) -> Api<v1::ResourceSlice> {
         Api::cluster(&self.client)
     }
 }
 
-/// The resources of `resource.k8s.io/v1alpha3`, from [`ClientSet::resource_v1alpha3`].
+/// The clients of `resource.k8s.io/v1alpha3`, from [`ClientSet::resource_v1alpha3`].
 #[derive(Clone, Debug)]
 pub struct ResourceV1alpha3 {
     client: Client,
 }
 
 impl ResourceV1alpha3 {
-    /// The `devicetaintrules` (`resource.k8s.io/v1alpha3`) of the cluster.
+    /// Returns the client of `devicetaintrules` (`resource.k8s.io/v1alpha3`).
     pub fn device_taint_rules(&self) -> Api<v1alpha3::DeviceTaintRule> {
         Api::cluster(&self.client)
     }
 
-    /// The `resourcepoolstatusrequests` (`resource.k8s.io/v1alpha3`) of the cluster.
+    /// Returns the client of `resourcepoolstatusrequests` (`resource.k8s.io/v1alpha3`).
     pub fn resource_pool_status_requests(&self) -> Api<v1alpha3::ResourcePoolStatusRequest> {
         Api::cluster(&self.client)
     }
 }
 
-/// The resources of `resource.k8s.io/v1beta1`, from [`ClientSet::resource_v1beta1`].
+/// The clients of `resource.k8s.io/v1beta1`, from [`ClientSet::resource_v1beta1`].
 #[derive(Clone, Debug)]
 pub struct ResourceV1beta1 {
     client: Client,
 }
 
 impl ResourceV1beta1 {
-    /// The `deviceclasses` (`resource.k8s.io/v1beta1`) of the cluster.
+    /// Returns the client of `deviceclasses` (`resource.k8s.io/v1beta1`).
     pub fn device_classes(&self) -> Api<v1beta1::DeviceClass> {
         Api::cluster(&self.client)
     }
 
-    /// The `resourceclaims` (`resource.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `resourceclaims` (`resource.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
     pub fn resource_claims(&self, namespace: &str) -> Api<v1beta1::ResourceClaim> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `resourceclaimtemplates` (`resource.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `resourceclaimtemplates` (`resource.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
     pub fn resource_claim_templates(&self, namespace: &str) -> Api<v1beta1::ResourceClaimTemplate> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `resourceslices` (`resource.k8s.io/v1beta1`) of the cluster.
+    /// Returns the client of `resourceslices` (`resource.k8s.io/v1beta1`).
     pub fn resource_slices(&self) -> Api<v1beta1::ResourceSlice> {
         Api::cluster(&self.client)
     }
 }
 
-/// The resources of `resource.k8s.io/v1beta2`, from [`ClientSet::resource_v1beta2`].
+/// The clients of `resource.k8s.io/v1beta2`, from [`ClientSet::resource_v1beta2`].
 #[derive(Clone, Debug)]
 pub struct ResourceV1beta2 {
     client: Client,
 }
 
 impl ResourceV1beta2 {
-    /// The `deviceclasses` (`resource.k8s.io/v1beta2`) of the cluster.
+    /// Returns the client of `deviceclasses` (`resource.k8s.io/v1beta2`).
     pub fn device_classes(&self) -> Api<v1beta2::DeviceClass> {
         Api::cluster(&self.client)
     }
 
-    /// The `devicetaintrules` (`resource.k8s.io/v1beta2`) of the cluster.
+    /// Returns the client of `devicetaintrules` (`resource.k8s.io/v1beta2`).
     pub fn device_taint_rules(&self) -> Api<v1beta2::DeviceTaintRule> {
         Api::cluster(&self.client)
     }
 
-    /// The `resourceclaims` (`resource.k8s.io/v1beta2`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `resourceclaims` (`resource.k8s.io/v1beta2`) in a namespace; in all namespaces if it is empty.
     pub fn resource_claims(&self, namespace: &str) -> Api<v1beta2::ResourceClaim> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `resourceclaimtemplates` (`resource.k8s.io/v1beta2`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `resourceclaimtemplates` (`resource.k8s.io/v1beta2`) in a namespace; in all namespaces if it is empty.
     pub fn resource_claim_templates(&self, namespace: &str) -> Api<v1beta2::ResourceClaimTemplate> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `resourceslices` (`resource.k8s.io/v1beta2`) of the cluster.
+    /// Returns the client of `resourceslices` (`resource.k8s.io/v1beta2`).
     pub fn resource_slices(&self) -> Api<v1beta2::ResourceSlice> {
         Api::cluster(&self.client)
     }

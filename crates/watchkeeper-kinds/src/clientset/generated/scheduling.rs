@@ -8,71 +8,71 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `scheduling.k8s.io/v1`.
+    /// Returns the clients of `scheduling.k8s.io/v1`.
     pub fn scheduling_v1(&self) -> SchedulingV1 {
         SchedulingV1 { client: self.client.clone() }
     }
 
-    /// The resources of `scheduling.k8s.io/v1alpha3`.
+    /// Returns the clients of `scheduling.k8s.io/v1alpha3`.
     pub fn scheduling_v1alpha3(&self) -> SchedulingV1alpha3 {
         SchedulingV1alpha3 { client: self.client.clone() }
     }
 
-    /// The resources of `scheduling.k8s.io/v1beta1`.
+    /// Returns the clients of `scheduling.k8s.io/v1beta1`.
     pub fn scheduling_v1beta1(&self) -> SchedulingV1beta1 {
         SchedulingV1beta1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `scheduling.k8s.io/v1`, from [`ClientSet::scheduling_v1`].
+/// The clients of `scheduling.k8s.io/v1`, from [`ClientSet::scheduling_v1`].
 #[derive(Clone, Debug)]
 pub struct SchedulingV1 {
     client: Client,
 }
 
 impl SchedulingV1 {
-    /// The `priorityclasses` (`scheduling.k8s.io/v1`) of the cluster.
+    /// Returns the client of `priorityclasses` (`scheduling.k8s.io/v1`).
     pub fn priority_classes(&self) -> Api<v1::PriorityClass> {
         Api::cluster(&self.client)
     }
 }
 
-/// The resources of `scheduling.k8s.io/v1alpha3`, from [`ClientSet::scheduling_v1alpha3`].
+/// The clients of `scheduling.k8s.io/v1alpha3`, from [`ClientSet::scheduling_v1alpha3`].
 #[derive(Clone, Debug)]
 pub struct SchedulingV1alpha3 {
     client: Client,
 }
 
 impl SchedulingV1alpha3 {
-    /// The `compositepodgroups` (`scheduling.k8s.io/v1alpha3`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `compositepodgroups` (`scheduling.k8s.io/v1alpha3`) in a namespace; in all namespaces if it is empty.
     pub fn composite_pod_groups(&self, namespace: &str) -> Api<v1alpha3::CompositePodGroup> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `podgroups` (`scheduling.k8s.io/v1alpha3`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `podgroups` (`scheduling.k8s.io/v1alpha3`) in a namespace; in all namespaces if it is empty.
     pub fn pod_groups(&self, namespace: &str) -> Api<v1alpha3::PodGroup> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `workloads` (`scheduling.k8s.io/v1alpha3`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `workloads` (`scheduling.k8s.io/v1alpha3`) in a namespace; in all namespaces if it is empty.
     pub fn workloads(&self, namespace: &str) -> Api<v1alpha3::Workload> {
         Api::namespaced(&self.client, namespace)
     }
 }
 
-/// The resources of `scheduling.k8s.io/v1beta1`, from [`ClientSet::scheduling_v1beta1`].
+/// The clients of `scheduling.k8s.io/v1beta1`, from [`ClientSet::scheduling_v1beta1`].
 #[derive(Clone, Debug)]
 pub struct SchedulingV1beta1 {
     client: Client,
 }
 
 impl SchedulingV1beta1 {
-    /// The `podgroups` (`scheduling.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `podgroups` (`scheduling.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
     pub fn pod_groups(&self, namespace: &str) -> Api<v1beta1::PodGroup> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `workloads` (`scheduling.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `workloads` (`scheduling.k8s.io/v1beta1`) in a namespace; in all namespaces if it is empty.
     pub fn workloads(&self, namespace: &str) -> Api<v1beta1::Workload> {
         Api::namespaced(&self.client, namespace)
     }

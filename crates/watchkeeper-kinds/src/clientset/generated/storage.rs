@@ -8,45 +8,45 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `storage.k8s.io/v1`.
+    /// Returns the clients of `storage.k8s.io/v1`.
     pub fn storage_v1(&self) -> StorageV1 {
         StorageV1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `storage.k8s.io/v1`, from [`ClientSet::storage_v1`].
+/// The clients of `storage.k8s.io/v1`, from [`ClientSet::storage_v1`].
 #[derive(Clone, Debug)]
 pub struct StorageV1 {
     client: Client,
 }
 
 impl StorageV1 {
-    /// The `csidrivers` (`storage.k8s.io/v1`) of the cluster.
+    /// Returns the client of `csidrivers` (`storage.k8s.io/v1`).
     pub fn csi_drivers(&self) -> Api<v1::CSIDriver> {
         Api::cluster(&self.client)
     }
 
-    /// The `csinodes` (`storage.k8s.io/v1`) of the cluster.
+    /// Returns the client of `csinodes` (`storage.k8s.io/v1`).
     pub fn csi_nodes(&self) -> Api<v1::CSINode> {
         Api::cluster(&self.client)
     }
 
-    /// The `csistoragecapacities` (`storage.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
+    /// Returns the client of `csistoragecapacities` (`storage.k8s.io/v1`) in a namespace; in all namespaces if it is empty.
     pub fn csi_storage_capacities(&self, namespace: &str) -> Api<v1::CSIStorageCapacity> {
         Api::namespaced(&self.client, namespace)
     }
 
-    /// The `storageclasses` (`storage.k8s.io/v1`) of the cluster.
+    /// Returns the client of `storageclasses` (`storage.k8s.io/v1`).
     pub fn storage_classes(&self) -> Api<v1::StorageClass> {
         Api::cluster(&self.client)
     }
 
-    /// The `volumeattachments` (`storage.k8s.io/v1`) of the cluster.
+    /// Returns the client of `volumeattachments` (`storage.k8s.io/v1`).
     pub fn volume_attachments(&self) -> Api<v1::VolumeAttachment> {
         Api::cluster(&self.client)
     }
 
-    /// The `volumeattributesclasses` (`storage.k8s.io/v1`) of the cluster.
+    /// Returns the client of `volumeattributesclasses` (`storage.k8s.io/v1`).
     pub fn volume_attributes_classes(&self) -> Api<v1::VolumeAttributesClass> {
         Api::cluster(&self.client)
     }

@@ -8,38 +8,38 @@ use watchkeeper_client::Client;
 use crate::{Api, ClientSet};
 
 impl ClientSet {
-    /// The resources of `storagemigration.k8s.io/v1`.
+    /// Returns the clients of `storagemigration.k8s.io/v1`.
     pub fn storagemigration_v1(&self) -> StoragemigrationV1 {
         StoragemigrationV1 { client: self.client.clone() }
     }
 
-    /// The resources of `storagemigration.k8s.io/v1beta1`.
+    /// Returns the clients of `storagemigration.k8s.io/v1beta1`.
     pub fn storagemigration_v1beta1(&self) -> StoragemigrationV1beta1 {
         StoragemigrationV1beta1 { client: self.client.clone() }
     }
 }
 
-/// The resources of `storagemigration.k8s.io/v1`, from [`ClientSet::storagemigration_v1`].
+/// The clients of `storagemigration.k8s.io/v1`, from [`ClientSet::storagemigration_v1`].
 #[derive(Clone, Debug)]
 pub struct StoragemigrationV1 {
     client: Client,
 }
 
 impl StoragemigrationV1 {
-    /// The `storageversionmigrations` (`storagemigration.k8s.io/v1`) of the cluster.
+    /// Returns the client of `storageversionmigrations` (`storagemigration.k8s.io/v1`).
     pub fn storage_version_migrations(&self) -> Api<v1::StorageVersionMigration> {
         Api::cluster(&self.client)
     }
 }
 
-/// The resources of `storagemigration.k8s.io/v1beta1`, from [`ClientSet::storagemigration_v1beta1`].
+/// The clients of `storagemigration.k8s.io/v1beta1`, from [`ClientSet::storagemigration_v1beta1`].
 #[derive(Clone, Debug)]
 pub struct StoragemigrationV1beta1 {
     client: Client,
 }
 
 impl StoragemigrationV1beta1 {
-    /// The `storageversionmigrations` (`storagemigration.k8s.io/v1beta1`) of the cluster.
+    /// Returns the client of `storageversionmigrations` (`storagemigration.k8s.io/v1beta1`).
     pub fn storage_version_migrations(&self) -> Api<v1beta1::StorageVersionMigration> {
         Api::cluster(&self.client)
     }

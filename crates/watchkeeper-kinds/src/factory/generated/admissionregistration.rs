@@ -7,17 +7,17 @@ use k8s_openapi::api::admissionregistration::{v1, v1alpha1, v1beta1};
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `admissionregistration.k8s.io/v1`.
+    /// Returns the informers of `admissionregistration.k8s.io/v1`.
     pub fn admissionregistration_v1(&self) -> AdmissionregistrationV1Informers {
         AdmissionregistrationV1Informers { factory: self.clone() }
     }
 
-    /// The informers of `admissionregistration.k8s.io/v1alpha1`.
+    /// Returns the informers of `admissionregistration.k8s.io/v1alpha1`.
     pub fn admissionregistration_v1alpha1(&self) -> AdmissionregistrationV1alpha1Informers {
         AdmissionregistrationV1alpha1Informers { factory: self.clone() }
     }
 
-    /// The informers of `admissionregistration.k8s.io/v1beta1`.
+    /// Returns the informers of `admissionregistration.k8s.io/v1beta1`.
     pub fn admissionregistration_v1beta1(&self) -> AdmissionregistrationV1beta1Informers {
         AdmissionregistrationV1beta1Informers { factory: self.clone() }
     }
@@ -30,34 +30,34 @@ pub struct AdmissionregistrationV1Informers {
 }
 
 impl AdmissionregistrationV1Informers {
-    /// The `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1`).
+    /// Returns the informer of `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1`).
     pub fn mutating_admission_policies(&self) -> TypedInformer<v1::MutatingAdmissionPolicy> {
         self.factory.of()
     }
 
-    /// The `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1`).
+    /// Returns the informer of `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1`).
     pub fn mutating_admission_policy_bindings(&self) -> TypedInformer<v1::MutatingAdmissionPolicyBinding> {
         self.factory.of()
     }
 
-    /// The `mutatingwebhookconfigurations` (`admissionregistration.k8s.io/v1`).
+    /// Returns the informer of `mutatingwebhookconfigurations` (`admissionregistration.k8s.io/v1`).
     pub fn mutating_webhook_configurations(&self) -> TypedInformer<v1::MutatingWebhookConfiguration> {
         self.factory.of()
     }
 
-    /// The `validatingadmissionpolicies` (`admissionregistration.k8s.io/v1`).
+    /// Returns the informer of `validatingadmissionpolicies` (`admissionregistration.k8s.io/v1`).
     pub fn validating_admission_policies(&self) -> TypedInformer<v1::ValidatingAdmissionPolicy> {
         self.factory.of()
     }
 
-    /// The `validatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1`).
+    /// Returns the informer of `validatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1`).
     pub fn validating_admission_policy_bindings(
         &self,
     ) -> TypedInformer<v1::ValidatingAdmissionPolicyBinding> {
         self.factory.of()
     }
 
-    /// The `validatingwebhookconfigurations` (`admissionregistration.k8s.io/v1`).
+    /// Returns the informer of `validatingwebhookconfigurations` (`admissionregistration.k8s.io/v1`).
     pub fn validating_webhook_configurations(&self) -> TypedInformer<v1::ValidatingWebhookConfiguration> {
         self.factory.of()
     }
@@ -70,12 +70,12 @@ pub struct AdmissionregistrationV1alpha1Informers {
 }
 
 impl AdmissionregistrationV1alpha1Informers {
-    /// The `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1alpha1`).
+    /// Returns the informer of `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1alpha1`).
     pub fn mutating_admission_policies(&self) -> TypedInformer<v1alpha1::MutatingAdmissionPolicy> {
         self.factory.of()
     }
 
-    /// The `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1alpha1`).
+    /// Returns the informer of `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1alpha1`).
     pub fn mutating_admission_policy_bindings(
         &self,
     ) -> TypedInformer<v1alpha1::MutatingAdmissionPolicyBinding> {
@@ -90,12 +90,12 @@ pub struct AdmissionregistrationV1beta1Informers {
 }
 
 impl AdmissionregistrationV1beta1Informers {
-    /// The `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1beta1`).
+    /// Returns the informer of `mutatingadmissionpolicies` (`admissionregistration.k8s.io/v1beta1`).
     pub fn mutating_admission_policies(&self) -> TypedInformer<v1beta1::MutatingAdmissionPolicy> {
         self.factory.of()
     }
 
-    /// The `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1beta1`).
+    /// Returns the informer of `mutatingadmissionpolicybindings` (`admissionregistration.k8s.io/v1beta1`).
     pub fn mutating_admission_policy_bindings(
         &self,
     ) -> TypedInformer<v1beta1::MutatingAdmissionPolicyBinding> {

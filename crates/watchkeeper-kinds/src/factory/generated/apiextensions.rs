@@ -7,7 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `apiextensions.k8s.io/v1`.
+    /// Returns the informers of `apiextensions.k8s.io/v1`.
     pub fn apiextensions_v1(&self) -> ApiextensionsV1Informers {
         ApiextensionsV1Informers { factory: self.clone() }
     }
@@ -20,7 +20,7 @@ pub struct ApiextensionsV1Informers {
 }
 
 impl ApiextensionsV1Informers {
-    /// The `customresourcedefinitions` (`apiextensions.k8s.io/v1`).
+    /// Returns the informer of `customresourcedefinitions` (`apiextensions.k8s.io/v1`).
     pub fn custom_resource_definitions(&self) -> TypedInformer<v1::CustomResourceDefinition> {
         self.factory.of()
     }

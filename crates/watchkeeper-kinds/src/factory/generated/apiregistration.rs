@@ -7,7 +7,7 @@ use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `apiregistration.k8s.io/v1`.
+    /// Returns the informers of `apiregistration.k8s.io/v1`.
     pub fn apiregistration_v1(&self) -> ApiregistrationV1Informers {
         ApiregistrationV1Informers { factory: self.clone() }
     }
@@ -20,7 +20,7 @@ pub struct ApiregistrationV1Informers {
 }
 
 impl ApiregistrationV1Informers {
-    /// The `apiservices` (`apiregistration.k8s.io/v1`).
+    /// Returns the informer of `apiservices` (`apiregistration.k8s.io/v1`).
     pub fn api_services(&self) -> TypedInformer<v1::APIService> {
         self.factory.of()
     }

@@ -7,7 +7,7 @@ use k8s_openapi::api::apps::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `apps/v1`.
+    /// Returns the informers of `apps/v1`.
     pub fn apps_v1(&self) -> AppsV1Informers {
         AppsV1Informers { factory: self.clone() }
     }
@@ -20,27 +20,27 @@ pub struct AppsV1Informers {
 }
 
 impl AppsV1Informers {
-    /// The `controllerrevisions` (`apps/v1`).
+    /// Returns the informer of `controllerrevisions` (`apps/v1`).
     pub fn controller_revisions(&self) -> TypedInformer<v1::ControllerRevision> {
         self.factory.of()
     }
 
-    /// The `daemonsets` (`apps/v1`).
+    /// Returns the informer of `daemonsets` (`apps/v1`).
     pub fn daemon_sets(&self) -> TypedInformer<v1::DaemonSet> {
         self.factory.of()
     }
 
-    /// The `deployments` (`apps/v1`).
+    /// Returns the informer of `deployments` (`apps/v1`).
     pub fn deployments(&self) -> TypedInformer<v1::Deployment> {
         self.factory.of()
     }
 
-    /// The `replicasets` (`apps/v1`).
+    /// Returns the informer of `replicasets` (`apps/v1`).
     pub fn replica_sets(&self) -> TypedInformer<v1::ReplicaSet> {
         self.factory.of()
     }
 
-    /// The `statefulsets` (`apps/v1`).
+    /// Returns the informer of `statefulsets` (`apps/v1`).
     pub fn stateful_sets(&self) -> TypedInformer<v1::StatefulSet> {
         self.factory.of()
     }

@@ -7,12 +7,12 @@ use k8s_openapi::api::autoscaling::{v1, v2};
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `autoscaling/v1`.
+    /// Returns the informers of `autoscaling/v1`.
     pub fn autoscaling_v1(&self) -> AutoscalingV1Informers {
         AutoscalingV1Informers { factory: self.clone() }
     }
 
-    /// The informers of `autoscaling/v2`.
+    /// Returns the informers of `autoscaling/v2`.
     pub fn autoscaling_v2(&self) -> AutoscalingV2Informers {
         AutoscalingV2Informers { factory: self.clone() }
     }
@@ -25,7 +25,7 @@ pub struct AutoscalingV1Informers {
 }
 
 impl AutoscalingV1Informers {
-    /// The `horizontalpodautoscalers` (`autoscaling/v1`).
+    /// Returns the informer of `horizontalpodautoscalers` (`autoscaling/v1`).
     pub fn horizontal_pod_autoscalers(&self) -> TypedInformer<v1::HorizontalPodAutoscaler> {
         self.factory.of()
     }
@@ -38,7 +38,7 @@ pub struct AutoscalingV2Informers {
 }
 
 impl AutoscalingV2Informers {
-    /// The `horizontalpodautoscalers` (`autoscaling/v2`).
+    /// Returns the informer of `horizontalpodautoscalers` (`autoscaling/v2`).
     pub fn horizontal_pod_autoscalers(&self) -> TypedInformer<v2::HorizontalPodAutoscaler> {
         self.factory.of()
     }

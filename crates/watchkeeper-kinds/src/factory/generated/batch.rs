@@ -7,7 +7,7 @@ use k8s_openapi::api::batch::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `batch/v1`.
+    /// Returns the informers of `batch/v1`.
     pub fn batch_v1(&self) -> BatchV1Informers {
         BatchV1Informers { factory: self.clone() }
     }
@@ -20,12 +20,12 @@ pub struct BatchV1Informers {
 }
 
 impl BatchV1Informers {
-    /// The `cronjobs` (`batch/v1`).
+    /// Returns the informer of `cronjobs` (`batch/v1`).
     pub fn cron_jobs(&self) -> TypedInformer<v1::CronJob> {
         self.factory.of()
     }
 
-    /// The `jobs` (`batch/v1`).
+    /// Returns the informer of `jobs` (`batch/v1`).
     pub fn jobs(&self) -> TypedInformer<v1::Job> {
         self.factory.of()
     }

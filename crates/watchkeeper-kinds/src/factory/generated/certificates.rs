@@ -7,12 +7,12 @@ use k8s_openapi::api::certificates::{v1, v1beta1};
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `certificates.k8s.io/v1`.
+    /// Returns the informers of `certificates.k8s.io/v1`.
     pub fn certificates_v1(&self) -> CertificatesV1Informers {
         CertificatesV1Informers { factory: self.clone() }
     }
 
-    /// The informers of `certificates.k8s.io/v1beta1`.
+    /// Returns the informers of `certificates.k8s.io/v1beta1`.
     pub fn certificates_v1beta1(&self) -> CertificatesV1beta1Informers {
         CertificatesV1beta1Informers { factory: self.clone() }
     }
@@ -25,17 +25,17 @@ pub struct CertificatesV1Informers {
 }
 
 impl CertificatesV1Informers {
-    /// The `certificatesigningrequests` (`certificates.k8s.io/v1`).
+    /// Returns the informer of `certificatesigningrequests` (`certificates.k8s.io/v1`).
     pub fn certificate_signing_requests(&self) -> TypedInformer<v1::CertificateSigningRequest> {
         self.factory.of()
     }
 
-    /// The `clustertrustbundles` (`certificates.k8s.io/v1`).
+    /// Returns the informer of `clustertrustbundles` (`certificates.k8s.io/v1`).
     pub fn cluster_trust_bundles(&self) -> TypedInformer<v1::ClusterTrustBundle> {
         self.factory.of()
     }
 
-    /// The `podcertificaterequests` (`certificates.k8s.io/v1`).
+    /// Returns the informer of `podcertificaterequests` (`certificates.k8s.io/v1`).
     pub fn pod_certificate_requests(&self) -> TypedInformer<v1::PodCertificateRequest> {
         self.factory.of()
     }
@@ -48,12 +48,12 @@ pub struct CertificatesV1beta1Informers {
 }
 
 impl CertificatesV1beta1Informers {
-    /// The `clustertrustbundles` (`certificates.k8s.io/v1beta1`).
+    /// Returns the informer of `clustertrustbundles` (`certificates.k8s.io/v1beta1`).
     pub fn cluster_trust_bundles(&self) -> TypedInformer<v1beta1::ClusterTrustBundle> {
         self.factory.of()
     }
 
-    /// The `podcertificaterequests` (`certificates.k8s.io/v1beta1`).
+    /// Returns the informer of `podcertificaterequests` (`certificates.k8s.io/v1beta1`).
     pub fn pod_certificate_requests(&self) -> TypedInformer<v1beta1::PodCertificateRequest> {
         self.factory.of()
     }

@@ -7,17 +7,17 @@ use k8s_openapi::api::coordination::{v1, v1alpha2, v1beta1};
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `coordination.k8s.io/v1`.
+    /// Returns the informers of `coordination.k8s.io/v1`.
     pub fn coordination_v1(&self) -> CoordinationV1Informers {
         CoordinationV1Informers { factory: self.clone() }
     }
 
-    /// The informers of `coordination.k8s.io/v1alpha2`.
+    /// Returns the informers of `coordination.k8s.io/v1alpha2`.
     pub fn coordination_v1alpha2(&self) -> CoordinationV1alpha2Informers {
         CoordinationV1alpha2Informers { factory: self.clone() }
     }
 
-    /// The informers of `coordination.k8s.io/v1beta1`.
+    /// Returns the informers of `coordination.k8s.io/v1beta1`.
     pub fn coordination_v1beta1(&self) -> CoordinationV1beta1Informers {
         CoordinationV1beta1Informers { factory: self.clone() }
     }
@@ -30,7 +30,7 @@ pub struct CoordinationV1Informers {
 }
 
 impl CoordinationV1Informers {
-    /// The `leases` (`coordination.k8s.io/v1`).
+    /// Returns the informer of `leases` (`coordination.k8s.io/v1`).
     pub fn leases(&self) -> TypedInformer<v1::Lease> {
         self.factory.of()
     }
@@ -43,7 +43,7 @@ pub struct CoordinationV1alpha2Informers {
 }
 
 impl CoordinationV1alpha2Informers {
-    /// The `leasecandidates` (`coordination.k8s.io/v1alpha2`).
+    /// Returns the informer of `leasecandidates` (`coordination.k8s.io/v1alpha2`).
     pub fn lease_candidates(&self) -> TypedInformer<v1alpha2::LeaseCandidate> {
         self.factory.of()
     }
@@ -56,7 +56,7 @@ pub struct CoordinationV1beta1Informers {
 }
 
 impl CoordinationV1beta1Informers {
-    /// The `leasecandidates` (`coordination.k8s.io/v1beta1`).
+    /// Returns the informer of `leasecandidates` (`coordination.k8s.io/v1beta1`).
     pub fn lease_candidates(&self) -> TypedInformer<v1beta1::LeaseCandidate> {
         self.factory.of()
     }

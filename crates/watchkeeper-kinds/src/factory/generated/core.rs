@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `v1`.
+    /// Returns the informers of `v1`.
     pub fn core_v1(&self) -> CoreV1Informers {
         CoreV1Informers { factory: self.clone() }
     }
@@ -20,77 +20,77 @@ pub struct CoreV1Informers {
 }
 
 impl CoreV1Informers {
-    /// The `configmaps` (`v1`).
+    /// Returns the informer of `configmaps` (`v1`).
     pub fn config_maps(&self) -> TypedInformer<v1::ConfigMap> {
         self.factory.of()
     }
 
-    /// The `endpoints` (`v1`).
+    /// Returns the informer of `endpoints` (`v1`).
     pub fn endpoints(&self) -> TypedInformer<v1::Endpoints> {
         self.factory.of()
     }
 
-    /// The `events` (`v1`).
+    /// Returns the informer of `events` (`v1`).
     pub fn events(&self) -> TypedInformer<v1::Event> {
         self.factory.of()
     }
 
-    /// The `limitranges` (`v1`).
+    /// Returns the informer of `limitranges` (`v1`).
     pub fn limit_ranges(&self) -> TypedInformer<v1::LimitRange> {
         self.factory.of()
     }
 
-    /// The `namespaces` (`v1`).
+    /// Returns the informer of `namespaces` (`v1`).
     pub fn namespaces(&self) -> TypedInformer<v1::Namespace> {
         self.factory.of()
     }
 
-    /// The `nodes` (`v1`).
+    /// Returns the informer of `nodes` (`v1`).
     pub fn nodes(&self) -> TypedInformer<v1::Node> {
         self.factory.of()
     }
 
-    /// The `persistentvolumeclaims` (`v1`).
+    /// Returns the informer of `persistentvolumeclaims` (`v1`).
     pub fn persistent_volume_claims(&self) -> TypedInformer<v1::PersistentVolumeClaim> {
         self.factory.of()
     }
 
-    /// The `persistentvolumes` (`v1`).
+    /// Returns the informer of `persistentvolumes` (`v1`).
     pub fn persistent_volumes(&self) -> TypedInformer<v1::PersistentVolume> {
         self.factory.of()
     }
 
-    /// The `pods` (`v1`).
+    /// Returns the informer of `pods` (`v1`).
     pub fn pods(&self) -> TypedInformer<v1::Pod> {
         self.factory.of()
     }
 
-    /// The `podtemplates` (`v1`).
+    /// Returns the informer of `podtemplates` (`v1`).
     pub fn pod_templates(&self) -> TypedInformer<v1::PodTemplate> {
         self.factory.of()
     }
 
-    /// The `replicationcontrollers` (`v1`).
+    /// Returns the informer of `replicationcontrollers` (`v1`).
     pub fn replication_controllers(&self) -> TypedInformer<v1::ReplicationController> {
         self.factory.of()
     }
 
-    /// The `resourcequotas` (`v1`).
+    /// Returns the informer of `resourcequotas` (`v1`).
     pub fn resource_quotas(&self) -> TypedInformer<v1::ResourceQuota> {
         self.factory.of()
     }
 
-    /// The `secrets` (`v1`).
+    /// Returns the informer of `secrets` (`v1`).
     pub fn secrets(&self) -> TypedInformer<v1::Secret> {
         self.factory.of()
     }
 
-    /// The `serviceaccounts` (`v1`).
+    /// Returns the informer of `serviceaccounts` (`v1`).
     pub fn service_accounts(&self) -> TypedInformer<v1::ServiceAccount> {
         self.factory.of()
     }
 
-    /// The `services` (`v1`).
+    /// Returns the informer of `services` (`v1`).
     pub fn services(&self) -> TypedInformer<v1::Service> {
         self.factory.of()
     }

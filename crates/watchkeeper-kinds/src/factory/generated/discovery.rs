@@ -7,7 +7,7 @@ use k8s_openapi::api::discovery::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `discovery.k8s.io/v1`.
+    /// Returns the informers of `discovery.k8s.io/v1`.
     pub fn discovery_v1(&self) -> DiscoveryV1Informers {
         DiscoveryV1Informers { factory: self.clone() }
     }
@@ -20,7 +20,7 @@ pub struct DiscoveryV1Informers {
 }
 
 impl DiscoveryV1Informers {
-    /// The `endpointslices` (`discovery.k8s.io/v1`).
+    /// Returns the informer of `endpointslices` (`discovery.k8s.io/v1`).
     pub fn endpoint_slices(&self) -> TypedInformer<v1::EndpointSlice> {
         self.factory.of()
     }

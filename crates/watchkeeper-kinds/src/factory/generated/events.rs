@@ -7,7 +7,7 @@ use k8s_openapi::api::events::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `events.k8s.io/v1`.
+    /// Returns the informers of `events.k8s.io/v1`.
     pub fn events_v1(&self) -> EventsV1Informers {
         EventsV1Informers { factory: self.clone() }
     }
@@ -20,7 +20,7 @@ pub struct EventsV1Informers {
 }
 
 impl EventsV1Informers {
-    /// The `events` (`events.k8s.io/v1`).
+    /// Returns the informer of `events` (`events.k8s.io/v1`).
     pub fn events(&self) -> TypedInformer<v1::Event> {
         self.factory.of()
     }

@@ -7,7 +7,7 @@ use k8s_openapi::api::flowcontrol::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `flowcontrol.apiserver.k8s.io/v1`.
+    /// Returns the informers of `flowcontrol.apiserver.k8s.io/v1`.
     pub fn flowcontrol_v1(&self) -> FlowcontrolV1Informers {
         FlowcontrolV1Informers { factory: self.clone() }
     }
@@ -20,12 +20,12 @@ pub struct FlowcontrolV1Informers {
 }
 
 impl FlowcontrolV1Informers {
-    /// The `flowschemas` (`flowcontrol.apiserver.k8s.io/v1`).
+    /// Returns the informer of `flowschemas` (`flowcontrol.apiserver.k8s.io/v1`).
     pub fn flow_schemas(&self) -> TypedInformer<v1::FlowSchema> {
         self.factory.of()
     }
 
-    /// The `prioritylevelconfigurations` (`flowcontrol.apiserver.k8s.io/v1`).
+    /// Returns the informer of `prioritylevelconfigurations` (`flowcontrol.apiserver.k8s.io/v1`).
     pub fn priority_level_configurations(&self) -> TypedInformer<v1::PriorityLevelConfiguration> {
         self.factory.of()
     }

@@ -7,7 +7,7 @@ use k8s_openapi::api::apiserverinternal::v1alpha1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `internal.apiserver.k8s.io/v1alpha1`.
+    /// Returns the informers of `internal.apiserver.k8s.io/v1alpha1`.
     pub fn internal_v1alpha1(&self) -> InternalV1alpha1Informers {
         InternalV1alpha1Informers { factory: self.clone() }
     }
@@ -20,7 +20,7 @@ pub struct InternalV1alpha1Informers {
 }
 
 impl InternalV1alpha1Informers {
-    /// The `storageversions` (`internal.apiserver.k8s.io/v1alpha1`).
+    /// Returns the informer of `storageversions` (`internal.apiserver.k8s.io/v1alpha1`).
     pub fn storage_versions(&self) -> TypedInformer<v1alpha1::StorageVersion> {
         self.factory.of()
     }

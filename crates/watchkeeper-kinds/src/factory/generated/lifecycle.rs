@@ -7,7 +7,7 @@ use k8s_openapi::api::lifecycle::v1alpha1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `lifecycle.k8s.io/v1alpha1`.
+    /// Returns the informers of `lifecycle.k8s.io/v1alpha1`.
     pub fn lifecycle_v1alpha1(&self) -> LifecycleV1alpha1Informers {
         LifecycleV1alpha1Informers { factory: self.clone() }
     }
@@ -20,12 +20,12 @@ pub struct LifecycleV1alpha1Informers {
 }
 
 impl LifecycleV1alpha1Informers {
-    /// The `evictionrequests` (`lifecycle.k8s.io/v1alpha1`).
+    /// Returns the informer of `evictionrequests` (`lifecycle.k8s.io/v1alpha1`).
     pub fn eviction_requests(&self) -> TypedInformer<v1alpha1::EvictionRequest> {
         self.factory.of()
     }
 
-    /// The `evictions` (`lifecycle.k8s.io/v1alpha1`).
+    /// Returns the informer of `evictions` (`lifecycle.k8s.io/v1alpha1`).
     pub fn evictions(&self) -> TypedInformer<v1alpha1::Eviction> {
         self.factory.of()
     }

@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `networking.k8s.io/v1`.
+    /// Returns the informers of `networking.k8s.io/v1`.
     pub fn networking_v1(&self) -> NetworkingV1Informers {
         NetworkingV1Informers { factory: self.clone() }
     }
@@ -20,27 +20,27 @@ pub struct NetworkingV1Informers {
 }
 
 impl NetworkingV1Informers {
-    /// The `ingressclasses` (`networking.k8s.io/v1`).
+    /// Returns the informer of `ingressclasses` (`networking.k8s.io/v1`).
     pub fn ingress_classes(&self) -> TypedInformer<v1::IngressClass> {
         self.factory.of()
     }
 
-    /// The `ingresses` (`networking.k8s.io/v1`).
+    /// Returns the informer of `ingresses` (`networking.k8s.io/v1`).
     pub fn ingresses(&self) -> TypedInformer<v1::Ingress> {
         self.factory.of()
     }
 
-    /// The `ipaddresses` (`networking.k8s.io/v1`).
+    /// Returns the informer of `ipaddresses` (`networking.k8s.io/v1`).
     pub fn ip_addresses(&self) -> TypedInformer<v1::IPAddress> {
         self.factory.of()
     }
 
-    /// The `networkpolicies` (`networking.k8s.io/v1`).
+    /// Returns the informer of `networkpolicies` (`networking.k8s.io/v1`).
     pub fn network_policies(&self) -> TypedInformer<v1::NetworkPolicy> {
         self.factory.of()
     }
 
-    /// The `servicecidrs` (`networking.k8s.io/v1`).
+    /// Returns the informer of `servicecidrs` (`networking.k8s.io/v1`).
     pub fn service_cidrs(&self) -> TypedInformer<v1::ServiceCIDR> {
         self.factory.of()
     }

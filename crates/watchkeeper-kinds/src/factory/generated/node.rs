@@ -7,7 +7,7 @@ use k8s_openapi::api::node::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `node.k8s.io/v1`.
+    /// Returns the informers of `node.k8s.io/v1`.
     pub fn node_v1(&self) -> NodeV1Informers {
         NodeV1Informers { factory: self.clone() }
     }
@@ -20,7 +20,7 @@ pub struct NodeV1Informers {
 }
 
 impl NodeV1Informers {
-    /// The `runtimeclasses` (`node.k8s.io/v1`).
+    /// Returns the informer of `runtimeclasses` (`node.k8s.io/v1`).
     pub fn runtime_classes(&self) -> TypedInformer<v1::RuntimeClass> {
         self.factory.of()
     }

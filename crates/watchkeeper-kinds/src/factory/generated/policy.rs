@@ -7,7 +7,7 @@ use k8s_openapi::api::policy::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `policy/v1`.
+    /// Returns the informers of `policy/v1`.
     pub fn policy_v1(&self) -> PolicyV1Informers {
         PolicyV1Informers { factory: self.clone() }
     }
@@ -20,7 +20,7 @@ pub struct PolicyV1Informers {
 }
 
 impl PolicyV1Informers {
-    /// The `poddisruptionbudgets` (`policy/v1`).
+    /// Returns the informer of `poddisruptionbudgets` (`policy/v1`).
     pub fn pod_disruption_budgets(&self) -> TypedInformer<v1::PodDisruptionBudget> {
         self.factory.of()
     }

@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `rbac.authorization.k8s.io/v1`.
+    /// Returns the informers of `rbac.authorization.k8s.io/v1`.
     pub fn rbac_v1(&self) -> RbacV1Informers {
         RbacV1Informers { factory: self.clone() }
     }
@@ -20,22 +20,22 @@ pub struct RbacV1Informers {
 }
 
 impl RbacV1Informers {
-    /// The `clusterrolebindings` (`rbac.authorization.k8s.io/v1`).
+    /// Returns the informer of `clusterrolebindings` (`rbac.authorization.k8s.io/v1`).
     pub fn cluster_role_bindings(&self) -> TypedInformer<v1::ClusterRoleBinding> {
         self.factory.of()
     }
 
-    /// The `clusterroles` (`rbac.authorization.k8s.io/v1`).
+    /// Returns the informer of `clusterroles` (`rbac.authorization.k8s.io/v1`).
     pub fn cluster_roles(&self) -> TypedInformer<v1::ClusterRole> {
         self.factory.of()
     }
 
-    /// The `rolebindings` (`rbac.authorization.k8s.io/v1`).
+    /// Returns the informer of `rolebindings` (`rbac.authorization.k8s.io/v1`).
     pub fn role_bindings(&self) -> TypedInformer<v1::RoleBinding> {
         self.factory.of()
     }
 
-    /// The `roles` (`rbac.authorization.k8s.io/v1`).
+    /// Returns the informer of `roles` (`rbac.authorization.k8s.io/v1`).
     pub fn roles(&self) -> TypedInformer<v1::Role> {
         self.factory.of()
     }

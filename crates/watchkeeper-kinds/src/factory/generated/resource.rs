@@ -7,22 +7,22 @@ use k8s_openapi::api::resource::{v1, v1alpha3, v1beta1, v1beta2};
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `resource.k8s.io/v1`.
+    /// Returns the informers of `resource.k8s.io/v1`.
     pub fn resource_v1(&self) -> ResourceV1Informers {
         ResourceV1Informers { factory: self.clone() }
     }
 
-    /// The informers of `resource.k8s.io/v1alpha3`.
+    /// Returns the informers of `resource.k8s.io/v1alpha3`.
     pub fn resource_v1alpha3(&self) -> ResourceV1alpha3Informers {
         ResourceV1alpha3Informers { factory: self.clone() }
     }
 
-    /// The informers of `resource.k8s.io/v1beta1`.
+    /// Returns the informers of `resource.k8s.io/v1beta1`.
     pub fn resource_v1beta1(&self) -> ResourceV1beta1Informers {
         ResourceV1beta1Informers { factory: self.clone() }
     }
 
-    /// The informers of `resource.k8s.io/v1beta2`.
+    /// Returns the informers of `resource.k8s.io/v1beta2`.
     pub fn resource_v1beta2(&self) -> ResourceV1beta2Informers {
         ResourceV1beta2Informers { factory: self.clone() }
     }
@@ -35,27 +35,27 @@ pub struct ResourceV1Informers {
 }
 
 impl ResourceV1Informers {
-    /// The `deviceclasses` (`resource.k8s.io/v1`).
+    /// Returns the informer of `deviceclasses` (`resource.k8s.io/v1`).
     pub fn device_classes(&self) -> TypedInformer<v1::DeviceClass> {
         self.factory.of()
     }
 
-    /// The `devicetaintrules` (`resource.k8s.io/v1`).
+    /// Returns the informer of `devicetaintrules` (`resource.k8s.io/v1`).
     pub fn device_taint_rules(&self) -> TypedInformer<v1::DeviceTaintRule> {
         self.factory.of()
     }
 
-    /// The `resourceclaims` (`resource.k8s.io/v1`).
+    /// Returns the informer of `resourceclaims` (`resource.k8s.io/v1`).
     pub fn resource_claims(&self) -> TypedInformer<v1::ResourceClaim> {
         self.factory.of()
     }
 
-    /// The `resourceclaimtemplates` (`resource.k8s.io/v1`).
+    /// Returns the informer of `resourceclaimtemplates` (`resource.k8s.io/v1`).
     pub fn resource_claim_templates(&self) -> TypedInformer<v1::ResourceClaimTemplate> {
         self.factory.of()
     }
 
-    /// The `resourceslices` (`resource.k8s.io/v1`).
+    /// Returns the informer of `resourceslices` (`resource.k8s.io/v1`).
     pub fn resource_slices(&self) -> TypedInformer<v1::ResourceSlice> {
         self.factory.of()
     }
@@ -68,12 +68,12 @@ pub struct ResourceV1alpha3Informers {
 }
 
 impl ResourceV1alpha3Informers {
-    /// The `devicetaintrules` (`resource.k8s.io/v1alpha3`).
+    /// Returns the informer of `devicetaintrules` (`resource.k8s.io/v1alpha3`).
     pub fn device_taint_rules(&self) -> TypedInformer<v1alpha3::DeviceTaintRule> {
         self.factory.of()
     }
 
-    /// The `resourcepoolstatusrequests` (`resource.k8s.io/v1alpha3`).
+    /// Returns the informer of `resourcepoolstatusrequests` (`resource.k8s.io/v1alpha3`).
     pub fn resource_pool_status_requests(&self) -> TypedInformer<v1alpha3::ResourcePoolStatusRequest> {
         self.factory.of()
     }
@@ -86,22 +86,22 @@ pub struct ResourceV1beta1Informers {
 }
 
 impl ResourceV1beta1Informers {
-    /// The `deviceclasses` (`resource.k8s.io/v1beta1`).
+    /// Returns the informer of `deviceclasses` (`resource.k8s.io/v1beta1`).
     pub fn device_classes(&self) -> TypedInformer<v1beta1::DeviceClass> {
         self.factory.of()
     }
 
-    /// The `resourceclaims` (`resource.k8s.io/v1beta1`).
+    /// Returns the informer of `resourceclaims` (`resource.k8s.io/v1beta1`).
     pub fn resource_claims(&self) -> TypedInformer<v1beta1::ResourceClaim> {
         self.factory.of()
     }
 
-    /// The `resourceclaimtemplates` (`resource.k8s.io/v1beta1`).
+    /// Returns the informer of `resourceclaimtemplates` (`resource.k8s.io/v1beta1`).
     pub fn resource_claim_templates(&self) -> TypedInformer<v1beta1::ResourceClaimTemplate> {
         self.factory.of()
     }
 
-    /// The `resourceslices` (`resource.k8s.io/v1beta1`).
+    /// Returns the informer of `resourceslices` (`resource.k8s.io/v1beta1`).
     pub fn resource_slices(&self) -> TypedInformer<v1beta1::ResourceSlice> {
         self.factory.of()
     }
@@ -114,27 +114,27 @@ pub struct ResourceV1beta2Informers {
 }
 
 impl ResourceV1beta2Informers {
-    /// The `deviceclasses` (`resource.k8s.io/v1beta2`).
+    /// Returns the informer of `deviceclasses` (`resource.k8s.io/v1beta2`).
     pub fn device_classes(&self) -> TypedInformer<v1beta2::DeviceClass> {
         self.factory.of()
     }
 
-    /// The `devicetaintrules` (`resource.k8s.io/v1beta2`).
+    /// Returns the informer of `devicetaintrules` (`resource.k8s.io/v1beta2`).
     pub fn device_taint_rules(&self) -> TypedInformer<v1beta2::DeviceTaintRule> {
         self.factory.of()
     }
 
-    /// The `resourceclaims` (`resource.k8s.io/v1beta2`).
+    /// Returns the informer of `resourceclaims` (`resource.k8s.io/v1beta2`).
     pub fn resource_claims(&self) -> TypedInformer<v1beta2::ResourceClaim> {
         self.factory.of()
     }
 
-    /// The `resourceclaimtemplates` (`resource.k8s.io/v1beta2`).
+    /// Returns the informer of `resourceclaimtemplates` (`resource.k8s.io/v1beta2`).
     pub fn resource_claim_templates(&self) -> TypedInformer<v1beta2::ResourceClaimTemplate> {
         self.factory.of()
     }
 
-    /// The `resourceslices` (`resource.k8s.io/v1beta2`).
+    /// Returns the informer of `resourceslices` (`resource.k8s.io/v1beta2`).
     pub fn resource_slices(&self) -> TypedInformer<v1beta2::ResourceSlice> {
         self.factory.of()
     }

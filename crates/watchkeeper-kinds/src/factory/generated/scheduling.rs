@@ -7,17 +7,17 @@ use k8s_openapi::api::scheduling::{v1, v1alpha3, v1beta1};
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `scheduling.k8s.io/v1`.
+    /// Returns the informers of `scheduling.k8s.io/v1`.
     pub fn scheduling_v1(&self) -> SchedulingV1Informers {
         SchedulingV1Informers { factory: self.clone() }
     }
 
-    /// The informers of `scheduling.k8s.io/v1alpha3`.
+    /// Returns the informers of `scheduling.k8s.io/v1alpha3`.
     pub fn scheduling_v1alpha3(&self) -> SchedulingV1alpha3Informers {
         SchedulingV1alpha3Informers { factory: self.clone() }
     }
 
-    /// The informers of `scheduling.k8s.io/v1beta1`.
+    /// Returns the informers of `scheduling.k8s.io/v1beta1`.
     pub fn scheduling_v1beta1(&self) -> SchedulingV1beta1Informers {
         SchedulingV1beta1Informers { factory: self.clone() }
     }
@@ -30,7 +30,7 @@ pub struct SchedulingV1Informers {
 }
 
 impl SchedulingV1Informers {
-    /// The `priorityclasses` (`scheduling.k8s.io/v1`).
+    /// Returns the informer of `priorityclasses` (`scheduling.k8s.io/v1`).
     pub fn priority_classes(&self) -> TypedInformer<v1::PriorityClass> {
         self.factory.of()
     }
@@ -43,17 +43,17 @@ pub struct SchedulingV1alpha3Informers {
 }
 
 impl SchedulingV1alpha3Informers {
-    /// The `compositepodgroups` (`scheduling.k8s.io/v1alpha3`).
+    /// Returns the informer of `compositepodgroups` (`scheduling.k8s.io/v1alpha3`).
     pub fn composite_pod_groups(&self) -> TypedInformer<v1alpha3::CompositePodGroup> {
         self.factory.of()
     }
 
-    /// The `podgroups` (`scheduling.k8s.io/v1alpha3`).
+    /// Returns the informer of `podgroups` (`scheduling.k8s.io/v1alpha3`).
     pub fn pod_groups(&self) -> TypedInformer<v1alpha3::PodGroup> {
         self.factory.of()
     }
 
-    /// The `workloads` (`scheduling.k8s.io/v1alpha3`).
+    /// Returns the informer of `workloads` (`scheduling.k8s.io/v1alpha3`).
     pub fn workloads(&self) -> TypedInformer<v1alpha3::Workload> {
         self.factory.of()
     }
@@ -66,12 +66,12 @@ pub struct SchedulingV1beta1Informers {
 }
 
 impl SchedulingV1beta1Informers {
-    /// The `podgroups` (`scheduling.k8s.io/v1beta1`).
+    /// Returns the informer of `podgroups` (`scheduling.k8s.io/v1beta1`).
     pub fn pod_groups(&self) -> TypedInformer<v1beta1::PodGroup> {
         self.factory.of()
     }
 
-    /// The `workloads` (`scheduling.k8s.io/v1beta1`).
+    /// Returns the informer of `workloads` (`scheduling.k8s.io/v1beta1`).
     pub fn workloads(&self) -> TypedInformer<v1beta1::Workload> {
         self.factory.of()
     }

@@ -7,7 +7,7 @@ use k8s_openapi::api::storage::v1;
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `storage.k8s.io/v1`.
+    /// Returns the informers of `storage.k8s.io/v1`.
     pub fn storage_v1(&self) -> StorageV1Informers {
         StorageV1Informers { factory: self.clone() }
     }
@@ -20,32 +20,32 @@ pub struct StorageV1Informers {
 }
 
 impl StorageV1Informers {
-    /// The `csidrivers` (`storage.k8s.io/v1`).
+    /// Returns the informer of `csidrivers` (`storage.k8s.io/v1`).
     pub fn csi_drivers(&self) -> TypedInformer<v1::CSIDriver> {
         self.factory.of()
     }
 
-    /// The `csinodes` (`storage.k8s.io/v1`).
+    /// Returns the informer of `csinodes` (`storage.k8s.io/v1`).
     pub fn csi_nodes(&self) -> TypedInformer<v1::CSINode> {
         self.factory.of()
     }
 
-    /// The `csistoragecapacities` (`storage.k8s.io/v1`).
+    /// Returns the informer of `csistoragecapacities` (`storage.k8s.io/v1`).
     pub fn csi_storage_capacities(&self) -> TypedInformer<v1::CSIStorageCapacity> {
         self.factory.of()
     }
 
-    /// The `storageclasses` (`storage.k8s.io/v1`).
+    /// Returns the informer of `storageclasses` (`storage.k8s.io/v1`).
     pub fn storage_classes(&self) -> TypedInformer<v1::StorageClass> {
         self.factory.of()
     }
 
-    /// The `volumeattachments` (`storage.k8s.io/v1`).
+    /// Returns the informer of `volumeattachments` (`storage.k8s.io/v1`).
     pub fn volume_attachments(&self) -> TypedInformer<v1::VolumeAttachment> {
         self.factory.of()
     }
 
-    /// The `volumeattributesclasses` (`storage.k8s.io/v1`).
+    /// Returns the informer of `volumeattributesclasses` (`storage.k8s.io/v1`).
     pub fn volume_attributes_classes(&self) -> TypedInformer<v1::VolumeAttributesClass> {
         self.factory.of()
     }

@@ -7,12 +7,12 @@ use k8s_openapi::api::storagemigration::{v1, v1beta1};
 use crate::{TypedFactory, TypedInformer};
 
 impl TypedFactory {
-    /// The informers of `storagemigration.k8s.io/v1`.
+    /// Returns the informers of `storagemigration.k8s.io/v1`.
     pub fn storagemigration_v1(&self) -> StoragemigrationV1Informers {
         StoragemigrationV1Informers { factory: self.clone() }
     }
 
-    /// The informers of `storagemigration.k8s.io/v1beta1`.
+    /// Returns the informers of `storagemigration.k8s.io/v1beta1`.
     pub fn storagemigration_v1beta1(&self) -> StoragemigrationV1beta1Informers {
         StoragemigrationV1beta1Informers { factory: self.clone() }
     }
@@ -25,7 +25,7 @@ pub struct StoragemigrationV1Informers {
 }
 
 impl StoragemigrationV1Informers {
-    /// The `storageversionmigrations` (`storagemigration.k8s.io/v1`).
+    /// Returns the informer of `storageversionmigrations` (`storagemigration.k8s.io/v1`).
     pub fn storage_version_migrations(&self) -> TypedInformer<v1::StorageVersionMigration> {
         self.factory.of()
     }
@@ -38,7 +38,7 @@ pub struct StoragemigrationV1beta1Informers {
 }
 
 impl StoragemigrationV1beta1Informers {
-    /// The `storageversionmigrations` (`storagemigration.k8s.io/v1beta1`).
+    /// Returns the informer of `storageversionmigrations` (`storagemigration.k8s.io/v1beta1`).
     pub fn storage_version_migrations(&self) -> TypedInformer<v1beta1::StorageVersionMigration> {
         self.factory.of()
     }

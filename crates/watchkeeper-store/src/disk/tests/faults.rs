@@ -176,14 +176,14 @@ fn an_object_that_could_not_be_read_back_is_not_written() {
     let files = FakeFiles::default();
     let store = open(&files, NEVER).unwrap();
     let length = files.contents("log-00000000000000000001").len();
-    let mut head = watchkeeper_core::ObjectMetaBuilder::default();
+    let mut metadata = watchkeeper_core::ObjectMetaBuilder::default();
     let mut refused = |body: &[u8], at| {
-        let value = Unversioned::new(head.name("a").finish(), body.to_vec(), at).unwrap();
+        let value = Unversioned::new(metadata.name("a").finish(), body.to_vec(), at).unwrap();
         let error = now(store.put(&"pods".into(), value, Precondition::Any)).unwrap_err();
         std::error::Error::source(&error).unwrap().to_string()
     };
     assert_eq!(refused(br#""""#, 1), "invalid metadata in the object");
     let other = br#"{"metadata":{"resourceVersion":"","name":"b"}}"#;
-    assert_eq!(refused(other, 32), "object has different names in its head and its body");
+    assert_eq!(refused(other, 32), "object has different names in its metadata and its body");
     assert_eq!(files.contents("log-00000000000000000001").len(), length);
 }

@@ -41,7 +41,7 @@ pub(super) fn node(object: &Value) -> Condition {
     }
 }
 
-/// A warning is degraded.
+/// Assesses an event: a warning is degraded.
 pub(super) fn event(object: &Value) -> Condition {
     let reason = text(object, "/reason");
     match text(object, "/type") {

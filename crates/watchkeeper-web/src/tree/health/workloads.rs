@@ -91,7 +91,7 @@ pub(super) fn job(object: &Value) -> Condition {
     Condition::progressing(status)
 }
 
-/// The last run succeeded if the last success is not older than the last schedule.
+/// Assesses a cron job. Its last run succeeded if the last success is not older than the last schedule.
 pub(super) fn cron_job(object: &Value) -> Condition {
     if object.pointer("/spec/suspend") == Some(&Value::Bool(true)) {
         return Condition::healthy("Suspended");

@@ -20,7 +20,7 @@ struct State {
     /// The state in which each key was last processed.
     seen: [u32; KEYS],
     held: [bool; KEYS],
-    /// How many times each key was processed.
+    /// Number of times that each key was processed.
     times: [u32; KEYS],
 }
 

@@ -60,7 +60,7 @@ struct Translator<'p> {
     open: usize,
 }
 
-/// What precedes the current position.
+/// The element before the current position.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     /// Nothing that can be repeated.
