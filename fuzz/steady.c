@@ -1,5 +1,5 @@
-/* Chance that is the same in every run: the seeds of hash maps, by which coverage would differ, and UIDs.
-   fuzz/run loads it before a target whose seed is fixed. A target has one thread that asks. */
+/* Replaces getrandom with a deterministic generator, so that the seeds of hash maps, which affect coverage, and UIDs are
+   the same in every run. fuzz/run preloads it if the seed is fixed. Not thread-safe: targets use one thread. */
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,8 +1,8 @@
-//! Writes the part of the corpora that is not plain text: encoded objects and gzip.
+//! Generates the seeds that are not plain text: encoded objects, gzip and logs.
 //!
 //!     cargo run --manifest-path fuzz/Cargo.toml --example seeds
 //!
-//! From: `objects/`, JSON as a user might write it; between them the objects have every form that a field can have.
+//! Input: `objects/`, JSON as a user might write it. Together the objects have every kind of field.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -30,8 +30,12 @@ struct Object {
 
 fn main() -> Outcome<()> {
     let objects = objects()?;
-    let find =
-        |name: &str| objects.iter().find(|object| object.kind.kind() == name).ok_or(format!("no {name}"));
+    let find = |name: &str| {
+        objects
+            .iter()
+            .find(|object| object.kind.kind() == name)
+            .ok_or(format!("{name} not found in objects/"))
+    };
     for object in &objects {
         let choice = kind_choice(&object.kind);
         let name = object.kind.kind();
@@ -62,11 +66,11 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The log of a store that was given some objects, one of them twice, and lost one.
+/// Returns the log of a store after creating and updating a few objects and deleting the last one.
 fn log(objects: &[Object]) -> Outcome<Vec<u8>> {
     let directory = std::env::temp_dir().join(format!("watchkeeper-seeds-{}", std::process::id()));
     let store = DiskStore::open(&directory, HistoryLimits::default())?;
-    // Some kinds have no metadata, and are not stored.
+    // Kinds without metadata cannot be stored.
     let values = objects.iter().filter_map(|object| Unversioned::from_json(&object.json).ok());
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(async {
@@ -87,23 +91,23 @@ fn log(objects: &[Object]) -> Outcome<Vec<u8>> {
     Ok(log)
 }
 
-fn home() -> &'static Path {
+fn package_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Reads the objects, in the order of their names.
+/// Reads the objects, sorted by file name.
 fn objects() -> Outcome<Vec<Object>> {
-    let files = fs::read_dir(home().join("objects"))?.map(|entry| entry.map(|entry| entry.path()));
+    let files = fs::read_dir(package_dir().join("objects"))?.map(|entry| entry.map(|entry| entry.path()));
     let mut files = files.collect::<io::Result<Vec<PathBuf>>>()?;
     files.sort();
     files.iter().map(|file| object(file)).collect()
 }
 
-/// Reads `GROUP.VERSION.KIND.json`. A group may have dots of its own.
+/// Reads `GROUP.VERSION.KIND.json`. The group can contain dots.
 fn object(file: &Path) -> Outcome<Object> {
-    let name = file.file_stem().and_then(OsStr::to_str).ok_or("a name is text")?;
+    let name = file.file_stem().and_then(OsStr::to_str).ok_or("file name is not UTF-8")?;
     let [kind, version, group] = name.rsplitn(3, '.').collect::<Vec<_>>()[..] else {
-        return Err(format!("{name} is no group, version and kind").into());
+        return Err(format!("invalid file name {name}: expected GROUP.VERSION.KIND.json").into());
     };
     let kind = Kind::new(if group == "core" { "" } else { group }, version, kind);
     let json = serde_json::from_slice::<Value>(&fs::read(file)?)?.to_string().into_bytes();
@@ -112,12 +116,12 @@ fn object(file: &Path) -> Outcome<Object> {
 }
 
 fn write(target: &str, name: &str, parts: &[&[u8]]) -> io::Result<()> {
-    let directory = home().join("corpus").join(target);
+    let directory = package_dir().join("corpus").join(target);
     fs::create_dir_all(&directory)?;
     fs::write(directory.join(name), parts.concat())
 }
 
-/// A watch that adds the objects.
+/// Returns a watch body with an `ADDED` event for each object.
 fn watch<const N: usize>(objects: [&Object; N]) -> Vec<u8> {
     let mut body = Vec::new();
     for Object { kind, message, .. } in objects {

@@ -1,8 +1,8 @@
-//! Schemas of custom resources: any JSON is compiled or refused, and checked as a part of a definition; then an
-//! object is pruned, completed and validated by it. Nothing panics or goes deeper than the limit, and what is done
-//! again changes nothing.
+//! Schemas of custom resources: any JSON is compiled or rejected, and checked as part of a definition; then an
+//! object is pruned, defaulted and validated with it. Nothing panics or exceeds the depth limit, and pruning and
+//! defaulting are idempotent.
 //!
-//! Lines: the schema, the object, and what the object was before.
+//! The lines of an input: the schema, the object, and the old object of an update.
 
 #![no_main]
 
@@ -28,11 +28,11 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(schema.prune(&mut object), Vec::<String>::new());
     assert_eq!(object, pruned);
     if schema.default(&mut object).is_err() {
-        return; // the defaults would add more than a request may have
+        return; // the defaults exceed the size limit
     }
-    let completed = object.clone();
+    let defaulted = object.clone();
     assert!(schema.default(&mut object).is_ok());
-    assert_eq!(object, completed);
+    assert_eq!(object, defaulted);
     let _ = schema.validate(&object);
 });
 

@@ -1,5 +1,5 @@
-//! Logs of a data directory: whatever is there is read, cut off or refused. What is whole stays so when the log is cut
-//! off after it, and no bit of it can change unnoticed.
+//! Logs of a data directory: any bytes are read, truncated or rejected. Complete records stay readable when the log is
+//! truncated after them, and every flipped bit is detected.
 
 #![no_main]
 
@@ -13,27 +13,27 @@ const HEADER: usize = 24;
 
 fuzz_target!(|data: &[u8]| {
     let (choice, bytes) = choice(data);
-    let log = if choice % 2 == 0 { bytes.to_vec() } else { sealed(bytes) };
+    let log = if choice % 2 == 0 { bytes.to_vec() } else { with_checksums(bytes) };
     let Ok(whole) = read_log(&log) else { return };
-    let end = usize::try_from(whole.end).expect("it is within the log");
+    let end = usize::try_from(whole.end).expect("the end is within the log");
     assert!((FILE_HEADER..=log.len()).contains(&end) && whole.revision >= whole.base);
-    assert_eq!(read_log(&log[..end]), Ok(whole), "nothing after the end counts");
+    assert_eq!(read_log(&log[..end]), Ok(whole), "bytes after the end are ignored");
 
-    let place = FILE_HEADER + usize::from(choice / 2) * (end - FILE_HEADER) / 128;
-    let cut = read_log(&log[..place]).expect("a log may end anywhere");
-    assert!(cut.revision <= whole.revision && cut.end <= place as u64);
-    if place < end {
+    let offset = FILE_HEADER + usize::from(choice / 2) * (end - FILE_HEADER) / 128;
+    let cut = read_log(&log[..offset]).expect("a log can be truncated anywhere");
+    assert!(cut.revision <= whole.revision && cut.end <= offset as u64);
+    if offset < end {
         let mut changed = log[..end].to_vec();
-        changed[place] ^= 1 << (choice % 8);
-        // A sector of zeros was never written: it is none of a log that was.
+        changed[offset] ^= 1 << (choice % 8);
+        // A sector of zeros counts as never written, so a flip that results in one is not an error.
         if !changed.chunks(512).any(|sector| sector.iter().all(|byte| *byte == 0)) {
-            assert!(read_log(&changed).is_err(), "a bit at byte {place}");
+            assert!(read_log(&changed).is_err(), "flipped bit at byte {offset}");
         }
     }
 });
 
-/// The bytes as a log whose checksums are right, so that the fuzzer gets past them.
-fn sealed(bytes: &[u8]) -> Vec<u8> {
+/// Turns the bytes into a log with valid checksums, so that the fuzzer gets past them.
+fn with_checksums(bytes: &[u8]) -> Vec<u8> {
     let mut log = bytes.to_vec();
     log.resize(log.len().max(FILE_HEADER), 0);
     let crc = crc32(&log[..16]);
@@ -41,8 +41,8 @@ fn sealed(bytes: &[u8]) -> Vec<u8> {
     let mut rest = &mut log[FILE_HEADER..];
     while rest.len() >= HEADER {
         let (header, after) = rest.split_at_mut(HEADER);
-        let said = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
-        let length = after.len().min(said as usize);
+        let declared = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
+        let length = after.len().min(declared as usize);
         let (payload, after) = after.split_at_mut(length);
         header[..4].copy_from_slice(b"\xd7rec");
         header[4..8].copy_from_slice(&(length as u32).to_le_bytes());

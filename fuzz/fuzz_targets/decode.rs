@@ -1,4 +1,4 @@
-//! Typed decode of protobuf: what serde_json decodes from the JSON of it.
+//! Decoding protobuf into types: equals what serde_json decodes from the transcoded JSON.
 
 #![no_main]
 
@@ -14,7 +14,7 @@ use watchkeeper_fuzz::kind;
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{Kind, decode};
 
-/// A few fields of a pod, in as many shapes as there are.
+/// A few fields of a pod, one for each shape of Rust type.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PodView {
@@ -70,7 +70,7 @@ enum Restart {
     OnFailure,
 }
 
-/// The one kind that nests without end.
+/// The one kind with recursive messages.
 #[derive(Debug, PartialEq, Deserialize)]
 struct CustomView {
     spec: Option<VersionsView>,
@@ -82,8 +82,8 @@ struct VersionsView {
     versions: Option<Vec<BTreeMap<String, Any>>>,
 }
 
-/// Any JSON. A number is what it is as a floating-point number, or a whole one would be another in JSON, where it has no
-/// point, than in protobuf.
+/// Any JSON. Numbers are compared as floats: a float without a fraction has no decimal point in JSON, so serde_json would
+/// decode it as an integer.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 enum Any {
@@ -95,13 +95,13 @@ enum Any {
 
 fn same<T: DeserializeOwned + PartialEq + Debug>(body: &Encoded, kind: &Kind, json: &[u8]) {
     match (decode::<T>(body, kind), serde_json::from_slice::<T>(json)) {
-        (Ok(ours), Ok(of_json)) => assert_eq!(ours, of_json),
-        (Err(ours), Ok(of_json)) => {
-            panic!("{ours} {:?}, but JSON has {of_json:?}", std::error::Error::source(&ours))
+        (Ok(ours), Ok(expected)) => assert_eq!(ours, expected),
+        (Err(ours), Ok(expected)) => {
+            panic!("{ours} {:?}, expected {expected:?}", std::error::Error::source(&ours))
         }
         // serde_json counts levels of JSON, we count messages and then the levels of raw JSON in them.
-        (Ok(_), Err(of_json)) if of_json.to_string().starts_with("recursion limit") => {}
-        (Ok(ours), Err(of_json)) => panic!("{ours:?}, but in JSON: {of_json}"),
+        (Ok(_), Err(expected)) if expected.to_string().starts_with("recursion limit") => {}
+        (Ok(ours), Err(expected)) => panic!("{ours:?}, expected error {expected}"),
         (Err(_), Err(_)) => {}
     }
 }
@@ -113,7 +113,7 @@ fuzz_target!(|data: &[u8]| {
     let body = Encoded::protobuf(message);
     for kind in [kind, &pod, &custom] {
         let mut json = Vec::new();
-        // What nobody asks for is not looked at, so a body that cannot be written may still be decoded.
+        // Skipped fields are not validated, so a body that cannot be transcoded may still be decoded.
         let _ = decode::<IgnoredAny>(&body, kind);
         let _ = decode::<PodView>(&body, kind);
         if transcode::to_json(&body, kind, Types::Named, &mut json).is_err() {

@@ -1,4 +1,4 @@
-//! Messages of etcd's: whatever comes is a message or refused, and reading it twice is reading it once.
+//! etcd messages: any bytes are parsed or rejected, with the same result every time.
 
 #![no_main]
 
@@ -14,13 +14,13 @@ fuzz_target!(|data: &[u8]| {
         0 => {
             let read = TxnResponse::try_from(message.clone());
             if let Ok(response) = &read {
-                let kvs = response.responses.iter().flat_map(|answer| match answer {
+                let kvs = response.responses.iter().flat_map(|response| match response {
                     TxnOpResponse::Range(range) => range.kvs.clone(),
                     TxnOpResponse::Put(put) => put.previous.clone().into_iter().collect(),
                     TxnOpResponse::Delete(delete) => delete.previous.clone(),
                 });
                 let bytes: usize = kvs.map(|kv| kv.key.len() + kv.value.len()).sum();
-                assert!(bytes <= message.len(), "what is read is part of the message");
+                assert!(bytes <= message.len(), "keys and values are part of the message");
             }
             assert_eq!(read, TxnResponse::try_from(message));
         }
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
             if let Ok(response) = &read {
                 let bytes: usize =
                     response.changes.iter().map(|change| change.kv.key.len() + change.kv.value.len()).sum();
-                assert!(bytes <= message.len(), "what is read is part of the message");
+                assert!(bytes <= message.len(), "keys and values are part of the message");
                 assert!(!(response.is_progress() && response.canceled));
             }
             assert_eq!(read, WatchResponse::try_from(message));

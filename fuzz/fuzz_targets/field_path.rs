@@ -1,4 +1,4 @@
-//! Field paths, and sets of them.
+//! Field paths and sets of them: parsed paths print and parse to the same path, and a set contains all of its paths.
 
 #![no_main]
 
@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use watchkeeper_wire::protobuf::Cut;
 use watchkeeper_wire::{FieldPath, Kind, Node, Paths, schema};
 
-/// Whether the set has the path, or one above it.
+/// Returns whether the set has the path or a prefix of it.
 fn has(paths: &Paths, segments: &[&str]) -> bool {
     match (segments.split_first(), segments.first().and_then(|name| paths.get(name))) {
         (Some(_), Some(Node::Whole)) => true,
@@ -24,15 +24,15 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(path.to_string().parse().as_ref(), Ok(path));
         assert!(has(&set, &path.segments()));
     }
-    let mut backwards = Paths::none();
-    paths.iter().rev().for_each(|path| backwards.add(path));
+    let mut reversed = Paths::none();
+    paths.iter().rev().for_each(|path| reversed.add(path));
     for path in &paths {
-        assert!(has(&backwards, &path.segments()));
+        assert!(has(&reversed, &path.segments()));
     }
     for kind in
         [Kind::new("", "v1", "Pod"), Kind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition")]
     {
-        let message = kind.message().expect("it is built in");
+        let message = kind.message().expect("the kind is built in");
         let known: Paths = paths
             .iter()
             .filter(|path| {
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
             })
             .cloned()
             .collect();
-        Cut::compile(schema::builtin(), message, &known).expect("it has each of these fields");
+        Cut::compile(schema::builtin(), message, &known).expect("the kind has all of these fields");
         let _ = Cut::compile(schema::builtin(), message, &set);
     }
 });

@@ -1,4 +1,4 @@
-//! Field selectors.
+//! Field selectors: a parsed selector prints and parses to the same selector, and matches if all requirements do.
 
 #![no_main]
 
@@ -9,9 +9,11 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(data) else { return };
     let selector = match FieldSelector::parse(text) {
         Ok(selector) => selector,
-        Err(error) => return assert!(text.is_char_boundary(error.at), "an error stands in the text"),
+        Err(error) => {
+            return assert!(text.is_char_boundary(error.at), "the position of an error is within the text");
+        }
     };
-    assert_eq!(FieldSelector::parse(&selector.to_string()).as_ref(), Ok(&selector), "L1");
+    assert_eq!(FieldSelector::parse(&selector.to_string()).as_ref(), Ok(&selector), "selector.L1");
     for it in selector.requirements() {
         assert_ne!(
             it.matches(Some(it.value())),
@@ -25,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(
             selector.matches(|_| value),
             selector.requirements().iter().all(|it| it.matches(value)),
-            "L2"
+            "selector.L2"
         );
     }
 });

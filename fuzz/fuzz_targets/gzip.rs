@@ -1,4 +1,4 @@
-//! gzip: the same in any chunks, and what flate2 makes of all of it at once.
+//! gzip: chunking does not change the output, which equals that of flate2.
 
 #![no_main]
 
@@ -13,19 +13,19 @@ use watchkeeper_fuzz::{choice, chunks};
 use watchkeeper_wire::Malformed;
 use watchkeeper_wire::gzip::Gunzip;
 
-fn gunzip(body: &[u8], choice: u8, at_once: usize) -> (Vec<u8>, Result<(), Malformed>) {
-    let (mut gunzip, mut plain) = (Gunzip::new(at_once), Vec::new());
+fn gunzip(body: &[u8], choice: u8, chunk_bytes: usize) -> (Vec<u8>, Result<(), Malformed>) {
+    let (mut gunzip, mut plain) = (Gunzip::new(chunk_bytes), Vec::new());
     for chunk in chunks(choice, body) {
         gunzip.push(chunk);
         loop {
             match gunzip.next() {
                 Ok(Some(chunk)) => {
-                    assert!(!chunk.is_empty() && chunk.len() <= at_once, "Z1");
+                    assert!(!chunk.is_empty() && chunk.len() <= chunk_bytes, "gzip.Z1");
                     plain.extend_from_slice(&chunk);
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    assert_eq!(gunzip.next(), Err(error.clone()), "an error is returned again");
+                    assert_eq!(gunzip.next(), Err(error.clone()), "errors are sticky");
                     return (plain, Err(error));
                 }
             }
@@ -34,21 +34,21 @@ fn gunzip(body: &[u8], choice: u8, at_once: usize) -> (Vec<u8>, Result<(), Malfo
     (plain, gunzip.finish())
 }
 
-/// Two members, the second of them as it comes.
+/// Compresses the data as two members, the second one stored, and decompresses it.
 fn round_trip(choice: u8, data: &[u8]) {
     let mut body = Vec::new();
     let (first, second) = data.split_at(data.len().min(choice.into()));
     for (part, level) in [(first, Compression::fast()), (second, Compression::none())] {
         let mut member = GzEncoder::new(Vec::new(), level);
-        member.write_all(part).expect("it is written to memory");
-        body.extend(member.finish().expect("it is written to memory"));
+        member.write_all(part).expect("writing to memory does not fail");
+        body.extend(member.finish().expect("writing to memory does not fail"));
     }
     let (plain, end) = gunzip(&body, choice, 7);
     assert_eq!((&*plain, end), (data, Ok(())));
 }
 
-/// One member of the deflate data that is there: whatever a mutation does to it, its checksum is right.
-fn checked(choice: u8, data: &[u8]) {
+/// Wraps deflate data in a member with a valid checksum, so that mutated data gets past it.
+fn with_checksum(choice: u8, data: &[u8]) {
     let (mut plain, mut reader) = (Vec::new(), DeflateDecoder::new(data));
     if reader.read_to_end(&mut plain).is_err() {
         return;
@@ -78,8 +78,8 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(plain, expected);
         }
     }
-    checked(choice, body);
+    with_checksum(choice, body);
     if choice % 4 == 0 {
-        round_trip(choice, body); // takes most of the time
+        round_trip(choice, body); // only sometimes: slow
     }
 });

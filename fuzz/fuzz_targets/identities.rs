@@ -1,4 +1,4 @@
-//! The short texts by which things are told apart: keys, versions, groups, kinds of event.
+//! Object keys, resource versions, group versions and event types: parsed text prints unchanged.
 
 #![no_main]
 
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
     match (left.compare(&right), right.compare(&left)) {
         (Ok(order), Ok(other)) => {
             assert_eq!(order, other.reverse());
-            assert_eq!(order == Ordering::Equal, left == right, "V1");
+            assert_eq!(order == Ordering::Equal, left == right, "version.V1");
         }
         (Err(_), Err(_)) => {}
         (order, other) => panic!("{order:?} and {other:?}"),

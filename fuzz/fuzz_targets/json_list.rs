@@ -1,4 +1,4 @@
-//! A JSON list: the same in any chunks, and the items that serde_json finds.
+//! JSON lists: chunking changes neither the result nor the error; the items equal those of serde_json.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use watchkeeper_core::ListMeta;
 use watchkeeper_fuzz::{choice, chunks, is_stricter};
 use watchkeeper_wire::{Limits, Malformed, json};
 
-/// Tight enough to be met.
+/// Limits low enough for fuzz inputs to exceed.
 const LIMITS: Limits = Limits { object_bytes: 512, envelope_bytes: 256, depth: 24 };
 
 type Outcome = (Vec<Vec<u8>>, Result<ListMeta, Malformed>);
@@ -41,7 +41,7 @@ fn split(body: &[u8], choice: u8, limits: Limits) -> Outcome {
                 Ok(Some(item)) => items.push(item.to_vec()),
                 Ok(None) => break,
                 Err(error) => {
-                    assert_eq!(split.next(), Err(error.clone()), "an error is returned again");
+                    assert_eq!(split.next(), Err(error.clone()), "errors are sticky");
                     return (items, Err(error));
                 }
             }
@@ -54,7 +54,7 @@ fn compare_with_serde(body: &[u8], (items, end): &Outcome) {
     let Ok(list) = serde_json::from_slice::<List<'_>>(body) else { return };
     let found: Vec<&[u8]> = list.items.iter().flatten().map(|item| item.get().as_bytes()).collect();
     if found.iter().any(|item| !item.starts_with(b"{")) {
-        assert!(end.is_err(), "an item is an object");
+        assert!(end.is_err(), "items that are not objects are rejected");
         return;
     }
     match end {

@@ -1,5 +1,5 @@
-//! Whatever is taken for a path or a template finds something, or says why not. The first line is the path, the
-//! rest is the object.
+//! JSON paths: a path or template that parses can be evaluated on any object, and braces around a path do not change its
+//! result. The first line of an input is the path, the rest is the object.
 
 #![no_main]
 
@@ -17,8 +17,7 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(path) = text.parse::<JsonPath>() {
         let found = path.find(&value);
         if !text.contains(['{', '}']) {
-            let braced: JsonPath =
-                format!("{{{}}}", text.trim()).parse().expect("a path in braces is a path");
+            let braced: JsonPath = format!("{{{}}}", text.trim()).parse().expect("a path in braces parses");
             assert_eq!(braced.find(&value), found);
         }
     }

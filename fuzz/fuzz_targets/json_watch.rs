@@ -1,4 +1,4 @@
-//! A JSON watch: the same in any chunks, and the events that serde_json finds.
+//! JSON watches: chunking changes neither the result nor the error; the events equal those of serde_json.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use watchkeeper_core::WatchEventType;
 use watchkeeper_fuzz::{choice, chunks, is_stricter};
 use watchkeeper_wire::{Limits, Malformed, json};
 
-/// Tight enough to be met.
+/// Limits low enough for fuzz inputs to exceed.
 const LIMITS: Limits = Limits { object_bytes: 256, envelope_bytes: 64, depth: 24 };
 
 type Outcome = (Vec<(WatchEventType, Vec<u8>)>, Result<(), Malformed>);
@@ -30,7 +30,7 @@ fn frame(body: &[u8], choice: u8, limits: Limits) -> Outcome {
                 Ok(Some(frame)) => events.push((frame.kind, frame.object.to_vec())),
                 Ok(None) => break,
                 Err(error) => {
-                    assert_eq!(frames.next(), Err(error.clone()), "an error is returned again");
+                    assert_eq!(frames.next(), Err(error.clone()), "errors are sticky");
                     return (events, Err(error));
                 }
             }

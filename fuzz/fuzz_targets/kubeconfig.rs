@@ -1,4 +1,4 @@
-//! Kubeconfigs: what parses can be merged, and selected from, without a panic.
+//! Kubeconfigs: a parsed file can be merged and selected from without a panic.
 
 #![no_main]
 
@@ -11,11 +11,11 @@ fuzz_target!(|data: &[u8]| {
     let Ok(config) = Kubeconfig::parse(&text) else { return };
     let mut merged = config.clone();
     merged.merge(config.clone());
-    assert_eq!(merged, config, "a file adds nothing to itself");
+    assert_eq!(merged, config, "merging a file with itself changes nothing");
     for context in config.contexts.keys() {
         let overrides = Overrides { context: Some(context.clone()), ..Overrides::default() };
         let Ok(selection) = config.select(&overrides) else { continue };
-        // Files are not read here: what names some is left out.
+        // Selections that refer to files are skipped, because the target must not read any.
         let names_files = |path: &std::path::Path| !path.as_os_str().is_empty();
         let (cluster, user) = (&selection.cluster, &selection.user);
         if names_files(&cluster.certificate_authority)

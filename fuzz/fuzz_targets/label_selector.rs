@@ -1,4 +1,5 @@
-//! Label selectors, from text and from a body.
+//! Label selectors, as text and as JSON: a parsed selector prints and parses to the same selector, and matches if all
+//! requirements do.
 
 #![no_main]
 
@@ -7,7 +8,7 @@ use watchkeeper_core::{LabelSelector, StructuredSelector};
 
 fn check(selector: &LabelSelector) {
     let text = selector.to_string();
-    assert_eq!(LabelSelector::parse(&text).as_ref(), Ok(selector), "L1");
+    assert_eq!(LabelSelector::parse(&text).as_ref(), Ok(selector), "selector.L1");
     for requirement in selector.requirements() {
         if let Some(value) = requirement.exact_value() {
             assert!(requirement.matches(Some(value)) && !requirement.matches(None));
@@ -15,7 +16,7 @@ fn check(selector: &LabelSelector) {
     }
     let each = |label: Option<&'static str>| selector.requirements().iter().all(|it| it.matches(label));
     for label in [None, Some(""), Some("5"), Some("a")] {
-        assert_eq!(selector.matches(|_| label), each(label), "L2");
+        assert_eq!(selector.matches(|_| label), each(label), "selector.L2");
     }
 }
 
@@ -24,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     match LabelSelector::parse(text) {
         Ok(selector) => check(&selector),
         Err(error) => {
-            assert!(text.is_char_boundary(error.at), "an error stands in the text");
+            assert!(text.is_char_boundary(error.at), "the position of an error is within the text");
             assert!(!error.to_string().is_empty());
         }
     }

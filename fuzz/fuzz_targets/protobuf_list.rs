@@ -1,4 +1,4 @@
-//! A protobuf list: the same in any chunks, and what was put in comes out.
+//! Protobuf lists: chunking changes neither the result nor the error; decoding returns what was encoded.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use watchkeeper_fuzz::{choice, chunks, put};
 use watchkeeper_wire::protobuf::{self, Envelope};
 use watchkeeper_wire::{Limits, Malformed, Problem};
 
-/// Tight enough to be met.
+/// Limits low enough for fuzz inputs to exceed.
 const LIMITS: Limits = Limits { object_bytes: 128, envelope_bytes: 64, depth: 24 };
 
 type Outcome = (Vec<Vec<u8>>, Result<ListMeta, Malformed>);
@@ -28,7 +28,7 @@ fn split(body: &[u8], choice: u8, limits: Limits) -> Outcome {
     (items, split.finish())
 }
 
-/// A list of items of varying size, with an end that is made of the first of them.
+/// Encodes a list of items of varying size, whose resource version is the first item, and splits it.
 fn round_trip(choice: u8, data: &[u8]) {
     let items: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
     let version = String::from_utf8_lossy(items[0]);
@@ -40,7 +40,7 @@ fn round_trip(choice: u8, data: &[u8]) {
     assert_eq!(Envelope::open(&body).map(|envelope| envelope.message), Ok(&*list));
 
     let (found, end) = split(&body, choice, Limits::DEFAULT);
-    let end = end.expect("it is a list");
+    let end = end.expect("valid list");
     assert_eq!(found, items);
     assert_eq!((end.resource_version, &*end.kind), (version.as_ref().into(), "PodList"));
 }
@@ -52,7 +52,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(split(body, choice, limits), whole, "in other chunks");
         assert_eq!(split(body, 1, limits), whole, "byte by byte");
         if let (Ok(_), Err(error)) = (&whole.1, Envelope::open(body)) {
-            // The one thing in an envelope that is nothing to a list is its content type.
+            // The splitter ignores the content type of the envelope, so only that may be invalid.
             let of_content_type =
                 matches!(error.problem, Problem::InvalidUtf8 | Problem::WrongWireType { field: 4, .. });
             assert!(of_content_type, "{error}");

@@ -1,4 +1,4 @@
-//! A protobuf object: envelope, head and cutting, which is the same as cutting the JSON of it.
+//! Protobuf objects: envelope and metadata; pruning protobuf equals pruning its JSON.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use watchkeeper_wire::protobuf::{self, Cut, Envelope};
 use watchkeeper_wire::transcode::{self, Types};
 use watchkeeper_wire::{Annotations, FieldPath, Kind, schema};
 
-/// Fields that JSON does not show when they are not there.
+/// Fields that JSON omits if they are unset.
 const PATHS: [&str; 5] = [
     "metadata.managedFields",
     "metadata.annotations[\"a\"]",
@@ -25,19 +25,19 @@ fn json_of(message: &[u8], pod: &Kind) -> Option<Value> {
     serde_json::from_slice(&json).ok()
 }
 
-fn cut_paths(message: &[u8], pod: &Kind) {
-    let paths = PATHS.map(|path| path.parse::<FieldPath>().expect("it is a field path"));
+fn check_pruning(message: &[u8], pod: &Kind) {
+    let paths = PATHS.map(|path| path.parse::<FieldPath>().expect("valid field path"));
     let all = Cut::compile(schema::builtin(), pod.message().expect("a pod is built in"), &set(&paths));
     let all = all.expect("a pod has these fields");
     let Ok(rest) = all.copy(message) else { return };
     assert!(rest.len() <= message.len());
-    assert_eq!(all.copy(&rest).as_deref(), Ok(&*rest), "nothing is left to be cut");
+    assert_eq!(all.copy(&rest).as_deref(), Ok(&*rest), "pruning is idempotent");
     if let Some(mut expected) = json_of(message, pod) {
         for path in &paths {
             remove(&mut expected, &path.segments());
         }
-        let mut found = json_of(&rest, pod).expect("what is left can be read");
-        // A map that has lost all of its entries is gone in protobuf, and is empty in JSON.
+        let mut found = json_of(&rest, pod).expect("the pruned message can be transcoded");
+        // A map without entries does not exist in protobuf, and is empty in JSON.
         for path in ["metadata.annotations", "spec.nodeSelector"] {
             let pointer = format!("/{}", path.replace('.', "/"));
             for value in [&mut expected, &mut found] {
@@ -60,18 +60,18 @@ fuzz_target!(|data: &[u8]| {
         envelope.message
     });
     let mut builder = ObjectMetaBuilder::default();
-    let head = protobuf::read_object_meta(message, Annotations::Keep, &mut builder);
-    assert_eq!(protobuf::read_object_meta(message, Annotations::Keep, &mut builder), head);
+    let metadata = protobuf::read_object_meta(message, Annotations::Keep, &mut builder);
+    assert_eq!(protobuf::read_object_meta(message, Annotations::Keep, &mut builder), metadata);
     let cut = Cut::managed_fields();
     match protobuf::read_object(message, Annotations::Keep, &cut, &mut builder) {
         Ok(object) => {
-            assert_eq!(head.as_ref(), Ok(&object.metadata));
-            let of_rest = protobuf::read_object_meta(&object.encoded.body, Annotations::Keep, &mut builder);
-            assert_eq!(of_rest, head, "what is cut out is not in a head");
+            assert_eq!(metadata.as_ref(), Ok(&object.metadata));
+            let pruned = protobuf::read_object_meta(&object.encoded.body, Annotations::Keep, &mut builder);
+            assert_eq!(pruned, metadata, "pruning does not change the metadata");
         }
-        Err(_) => assert!(head.is_err() || cut.copy(message).is_err()),
+        Err(_) => assert!(metadata.is_err() || cut.copy(message).is_err()),
     }
     let wrapped = protobuf::wrap("v1", "Pod", message);
     assert_eq!(Envelope::open(&wrapped).map(|envelope| envelope.message), Ok(message));
-    cut_paths(message, &pod);
+    check_pruning(message, &pod);
 });

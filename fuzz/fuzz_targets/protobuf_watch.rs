@@ -1,4 +1,4 @@
-//! A protobuf watch: the same in any chunks, and what was put in comes out.
+//! Protobuf watches: chunking changes neither the result nor the error; decoding returns what was encoded.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use watchkeeper_core::WatchEventType;
 use watchkeeper_fuzz::{choice, chunks, put};
 use watchkeeper_wire::{Limits, Malformed, protobuf};
 
-/// Tight enough to be met.
+/// Limits low enough for fuzz inputs to exceed.
 const LIMITS: Limits = Limits { object_bytes: 128, envelope_bytes: 64, depth: 24 };
 const KINDS: [WatchEventType; 3] = [WatchEventType::Added, WatchEventType::Bookmark, WatchEventType::Error];
 
@@ -28,7 +28,7 @@ fn frame(body: &[u8], choice: u8, limits: Limits) -> Outcome {
     (events, frames.finish())
 }
 
-/// A watch of objects of varying size.
+/// Encodes a watch with objects of varying size, and frames it.
 fn round_trip(choice: u8, data: &[u8]) {
     let (mut body, mut expected) = (Vec::new(), Vec::new());
     for (object, kind) in data.split(|byte| *byte == b'\n').zip(KINDS.into_iter().cycle()) {

@@ -1,4 +1,4 @@
-//! Quantities: what is canonical stays canonical.
+//! Quantities: the canonical form of a canonical quantity is the same.
 
 #![no_main]
 
@@ -8,14 +8,15 @@ use watchkeeper_wire::quantity::canonical;
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(data) else { return };
     let Some(once) = canonical(text) else { return };
-    // At the end of 32 bits the exponent goes round, in Go as here.
+    // The exponent wraps around at 32 bits, as in Go.
     if once.split(['e', 'E']).nth(1).is_some_and(|exponent| exponent.len() > 9) {
         return;
     }
-    // That a quantity was binary can be lost, as it is of 62.5Ki, which is 64000: nothing else can be after that.
-    let twice = canonical(&once).expect("what is printed can be read");
-    assert_eq!(canonical(&twice).as_ref(), Some(&twice), "of {text:?}");
-    // A few bytes cannot become many: the largest suffix adds 19 digits.
+    // The first time, the format can change from binary to decimal (62.5Ki becomes 64000), so the form is stable only
+    // from the second time on.
+    let twice = canonical(&once).expect("a canonical quantity parses");
+    assert_eq!(canonical(&twice).as_ref(), Some(&twice), "{text:?}");
+    // The output is bounded: the largest suffix adds 19 digits.
     assert!(once.len() <= text.len() + 24, "{text:?} became {once:?}");
     let opposite = format!("-{text}");
     if !text.starts_with(['-', '+']) && once != text {

@@ -1,4 +1,4 @@
-//! The API server's reading of a request: target, options, tokens and patches, without a panic.
+//! Requests to the API server: target, options, continue tokens and patches are parsed or rejected without a panic.
 
 #![no_main]
 
@@ -29,13 +29,13 @@ fuzz_target!(|data: &[u8]| {
     if let Some(text) = query.first("continue")
         && let Ok(token) = ContinueToken::decode(text)
     {
-        let again = ContinueToken::decode(&token.encode()).expect("what is encoded can be decoded");
+        let again = ContinueToken::decode(&token.encode()).expect("an encoded token can be decoded");
         assert_eq!(again.encode(), token.encode());
     }
     for patch in [PatchType::Json, PatchType::Merge, PatchType::Strategic] {
         let _ = (decode_patch(body, patch), WriteOptions::of_patch(&query, patch));
     }
-    for media in [MediaType::Json, MediaType::Yaml, MediaType::Protobuf] {
+    for media in [MediaType::JSON, MediaType::Yaml, MediaType::PROTOBUF] {
         if let Ok(value) = decode_delete_options(body, media) {
             let _ = DeleteOptions::of_body(value);
         }

@@ -1,4 +1,4 @@
-//! Statuses in JSON, and statuses of answers that are none.
+//! Statuses in JSON, and statuses built from other responses.
 
 #![no_main]
 
@@ -8,9 +8,9 @@ use libfuzzer_sys::fuzz_target;
 use watchkeeper_core::{Status, UnexpectedResponse};
 
 fn check(status: &Status) {
-    let json = serde_json::to_vec(status).expect("a status can be written");
-    assert_eq!(serde_json::from_slice::<Status>(&json).expect("what is written can be read"), *status);
-    let sure = [
+    let json = serde_json::to_vec(status).expect("a status can be encoded");
+    assert_eq!(serde_json::from_slice::<Status>(&json).expect("an encoded status can be decoded"), *status);
+    let predicates = [
         status.is_not_found(),
         status.is_conflict(),
         status.is_invalid(),
@@ -21,7 +21,7 @@ fn check(status: &Status) {
         status.is_internal_error(),
         status.is_service_unavailable(),
     ];
-    assert!(sure.iter().filter(|yes| **yes).count() <= 1, "R1: one reason decides: {status:?}");
+    assert!(predicates.iter().filter(|holds| **holds).count() <= 1, "status.R1: {status:?}");
     let _ = (
         status.is_expired(),
         status.is_too_large_resource_version(),
@@ -35,14 +35,14 @@ fuzz_target!(|data: &[u8]| {
         check(&status);
     }
     let Some((code, text)) = data.split_first_chunk() else { return };
-    let answer = UnexpectedResponse {
+    let response = UnexpectedResponse {
         code: u16::from_le_bytes(*code),
         method: "POST",
         text: Some(text),
         retry_after: Some(Duration::from_millis(text.len() as u64)),
         ..UnexpectedResponse::default()
     };
-    let status = Status::from(answer);
+    let status = Status::from(response);
     assert!(status.is_unexpected_server_error());
     check(&status);
 });

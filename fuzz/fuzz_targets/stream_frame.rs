@@ -1,4 +1,4 @@
-//! Messages of streams: which channel, and what for it.
+//! Stream messages: a decoded message is encoded unchanged.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ fuzz_target!(|data: &[u8]| {
     let (choice, message) = choice(data);
     let (can_close, message) = (choice % 2 == 1, Bytes::copy_from_slice(message));
     match Frame::decode(&message, can_close) {
-        Ok(frame) => assert_eq!(frame.encode(), message, "what is read is written as it was"),
+        Ok(frame) => assert_eq!(frame.encode(), message, "a decoded frame is encoded unchanged"),
         Err(_) => assert!(message.is_empty() || (can_close && message[0] == 255 && message.len() != 2)),
     }
 });

@@ -1,4 +1,4 @@
-//! Moments: text to seconds and back, and any count of seconds to text.
+//! Timestamps: parsed text prints and parses to the same time; any number of seconds can be printed.
 
 #![no_main]
 
@@ -7,23 +7,23 @@ use watchkeeper_core::Timestamp;
 
 fuzz_target!(|data: &[u8]| {
     if let Some(seconds) = data.first_chunk() {
-        let moment = Timestamp { seconds: i64::from_le_bytes(*seconds), nanos: 999_999_999 };
-        let texts = [moment.to_string(), moment.display_micro().to_string()];
-        assert!(texts.iter().all(|text| text.len() < 48), "decode prints into as many bytes: {texts:?}");
+        let time = Timestamp { seconds: i64::from_le_bytes(*seconds), nanos: 999_999_999 };
+        let texts = [time.to_string(), time.display_micro().to_string()];
+        assert!(texts.iter().all(|text| text.len() < 48), "longer than the buffer of decode: {texts:?}");
     }
     let Ok(text) = str::from_utf8(data) else { return };
-    if let Ok(moment) = text.parse::<Timestamp>() {
-        let printed = moment.to_string();
-        // An offset may lead out of the years that have four digits.
+    if let Ok(time) = text.parse::<Timestamp>() {
+        let printed = time.to_string();
+        // With an offset, the year in UTC can have more or fewer than four digits.
         if printed.len() == "2006-01-02T15:04:05Z".len() {
-            assert_eq!(printed.parse(), Ok(Timestamp { nanos: 0, ..moment }));
+            assert_eq!(printed.parse(), Ok(Timestamp { nanos: 0, ..time }));
         }
     }
-    if let Ok(moment) = Timestamp::parse_micro(text) {
-        assert_eq!(text.parse(), Ok(moment));
-        let printed = moment.display_micro().to_string();
+    if let Ok(time) = Timestamp::parse_micro(text) {
+        assert_eq!(text.parse(), Ok(time));
+        let printed = time.display_micro().to_string();
         if printed.len() == "2006-01-02T15:04:05.000000Z".len() {
-            assert_eq!(Timestamp::parse_micro(&printed), Ok(moment));
+            assert_eq!(Timestamp::parse_micro(&printed), Ok(time));
         }
     }
 });

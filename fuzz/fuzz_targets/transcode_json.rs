@@ -1,8 +1,8 @@
-//! JSON of any kind to protobuf, to JSON, and again to protobuf: the same bytes.
+//! For JSON of any kind: transcoding to protobuf, to JSON and to protobuf again gives the same bytes.
 //!
-//! Except where Go's differ too: a pointer to a zero time, or to `items` of a schema that are neither a schema nor a list
-//! of them, is a message that says nothing. Its JSON is null, and null is read as no message. And null among the bytes of
-//! a map is written as none, which is read as empty ones, and these are written.
+//! Exceptions, which are the same in Go: a pointer to a zero time, or to schema `items` that are neither a schema nor a
+//! list of schemas, is an empty message. Its JSON is null, which is read as no message. A null value in a map of bytes is
+//! written as an absent value, which is read as empty bytes, which are written.
 
 #![no_main]
 
@@ -36,25 +36,26 @@ fuzz_target!(|data: &[u8]| {
     let (kind, body) = kind(data);
     let Ok(message) = transcode::to_protobuf(&Encoded::json(body), kind) else { return };
     let text = str::from_utf8(body).expect("JSON is UTF-8");
-    serde_json::from_str::<IgnoredAny>(text).expect("what is taken is JSON");
+    serde_json::from_str::<IgnoredAny>(text).expect("accepted input is JSON");
 
     let json = json_of(&message, kind);
     match transcode::to_protobuf(&Encoded::json(json.clone()), kind) {
         Ok(again) if again == message => {}
         Ok(again) => {
             let shorter = json_of(&again, kind);
-            assert!(shorter.len() < json.len() || shorter == json, "{message:?} has become {again:?}");
+            assert!(shorter.len() < json.len() || shorter == json, "{message:?} became {again:?}");
             let third = transcode::to_protobuf(&Encoded::json(shorter.clone()), kind);
             assert_eq!(third.expect("our own JSON can be read"), again);
             let [Ok(before), Ok(after)] = [json, shorter].map(|json| serde_json::from_slice(&json)) else {
-                return; // raw JSON may have numbers and depths that serde_json refuses
+                return; // raw JSON can have numbers and depths that serde_json rejects
             };
             assert_eq!(without_nulls(after), without_nulls(before));
         }
-        // An offset can lead into a year that has not four digits. Go writes it too, and does not read it either.
+        // With an offset, the year in UTC can have more or fewer than four digits. Go also writes such a time, and does
+        // not read it either.
         Err(DecodeError::Malformed(error)) => {
             assert!(error.to_string().contains("expected a time"), "{error}");
         }
-        Err(error) => panic!("our own JSON cannot be read: {error}"),
+        Err(error) => panic!("failed to read our own JSON: {error}"),
     }
 });

@@ -1,4 +1,4 @@
-//! Protobuf of any kind to JSON, back, and again to JSON: the same value.
+//! For protobuf of any kind: transcoding to JSON, back and to JSON again gives the same value.
 
 #![no_main]
 
@@ -13,13 +13,13 @@ use watchkeeper_wire::{DecodeError, Kind};
 fn json_of(message: &[u8], kind: &Kind) -> Result<Vec<u8>, DecodeError> {
     let mut json = b"before".to_vec();
     let written = transcode::to_json(&Encoded::protobuf(message), kind, Types::Omitted, &mut json);
-    let json = json.strip_prefix(b"before").expect("it is appended").to_vec();
-    assert!(written.is_ok() || json.is_empty(), "nothing is left of what could not be written");
+    let json = json.strip_prefix(b"before").expect("the output is appended").to_vec();
+    assert!(written.is_ok() || json.is_empty(), "a failed transcode leaves no output");
     written.map(|()| json)
 }
 
-/// Without the members whose zeros are shown or not: a pointer to a zero time is null, and null is read as no pointer;
-/// 32 bits that are zero are not seen to be so if more bits came with them.
+/// Removes zero values, which may or may not be in the JSON: a pointer to a zero time is null, which is read as no pointer;
+/// a 32-bit field whose encoding has more than 32 bits is truncated, possibly to zero.
 fn without_zeros(value: Value) -> Value {
     match value {
         Value::Array(elements) => elements.into_iter().map(without_zeros).collect(),
@@ -36,13 +36,13 @@ fuzz_target!(|data: &[u8]| {
     let (kind, message) = kind(data);
     let Ok(json) = json_of(message, kind) else { return };
     let text = str::from_utf8(&json).expect("JSON is UTF-8");
-    serde_json::from_str::<IgnoredAny>(text).expect("what is written is JSON");
+    serde_json::from_str::<IgnoredAny>(text).expect("the output is JSON");
 
-    // Not every message has a JSON that can be read: a map may have a key twice, a text may be no quantity.
+    // The JSON of some messages is invalid: a map can have a duplicate key, a string can be an invalid quantity.
     let Ok(back) = transcode::to_protobuf(&Encoded::json(json.clone()), kind) else { return };
     let again = json_of(&back, kind).expect("our own protobuf can be read");
     let [Ok(first), Ok(second)] = [&json, &again].map(|json| serde_json::from_slice(json)) else {
-        return; // raw JSON may have numbers and depths that serde_json refuses
+        return; // raw JSON can have numbers and depths that serde_json rejects
     };
     assert_eq!(without_zeros(second), without_zeros(first));
 });

@@ -1,4 +1,4 @@
-//! YAML: what is read can be written, and reads back as the same.
+//! YAML: a parsed document can be written, and parses again to the same value.
 
 #![no_main]
 
@@ -17,7 +17,8 @@ fuzz_target!(|data: &[u8]| {
     assert!(same(&again, &value), "{again}\n{value}\n{written}");
 });
 
-/// Equal, where a fraction that is a whole number may have become one: it is written as Go writes it, in digits.
+/// Compares two values. A float without a fraction equals an integer, because it is written without a decimal point, as in
+/// Go.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),

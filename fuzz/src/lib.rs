@@ -1,7 +1,7 @@
-//! What the fuzz targets share: how an input becomes chunks, kinds and paths, and what to compare with.
+//! Helpers of the fuzz targets: split an input into chunks, kinds and paths, and compute expected results.
 //!
-//! From: the bytes of libFuzzer. The first of them are choices, so that a mutation of one byte is another choice.
-//! To:   the targets in `fuzz_targets/`, one for each parser. A target panics where a promise is broken.
+//! Input: bytes from libFuzzer. The first bytes are choices, so that mutating one byte makes another choice.
+//! Output: the targets in `fuzz_targets/`, one for each parser. A target panics if a property does not hold.
 
 use std::sync::LazyLock;
 
@@ -9,13 +9,13 @@ use bytes::Bytes;
 use serde_json::Value;
 use watchkeeper_wire::{FieldPath, Kind, Paths, Problem, schema};
 
-/// Splits off the byte that a target chooses by; 0 where there is none.
+/// Splits off the first byte, which makes a choice for the target; 0 if the input is empty.
 #[must_use]
 pub fn choice(data: &[u8]) -> (u8, &[u8]) {
     data.split_first().map_or((0, data), |(choice, rest)| (*choice, rest))
 }
 
-/// Cuts a body into chunks: all of it, pieces of 1 to 63 bytes, or pieces of varying size, some of them empty.
+/// Splits a body into chunks: one chunk, chunks of 1 to 63 bytes, or chunks of varying size, some of them empty.
 pub fn chunks(choice: u8, body: &[u8]) -> impl Iterator<Item = Bytes> + '_ {
     let mut rest = body;
     let mut state = u32::from(choice);
@@ -37,50 +37,50 @@ pub fn chunks(choice: u8, body: &[u8]) -> impl Iterator<Item = Bytes> + '_ {
     })
 }
 
-/// The built-in kinds, sorted. What every group and version has is there once.
+/// The built-in kinds, sorted. Kinds that exist in every group and version occur once.
 static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
     let mut names: Vec<_> = schema::builtin().kinds().map(|(name, _)| name).collect();
     names.sort_unstable();
-    let any = |name, one| if name == "*" { one } else { name };
+    let concrete = |name, default| if name == "*" { default } else { name };
     names
         .into_iter()
-        .map(|(group, version, kind)| Kind::new(any(group, ""), any(version, "v1"), kind))
+        .map(|(group, version, kind)| Kind::new(concrete(group, ""), concrete(version, "v1"), kind))
         .collect()
 });
 
-/// Splits off the two bytes that choose one of the built-in kinds.
+/// Splits off the first two bytes, which choose a built-in kind.
 #[must_use]
 pub fn kind(data: &[u8]) -> (&'static Kind, &[u8]) {
     let (chosen, rest) = data.split_first_chunk().unwrap_or((&[0, 0], data));
     (&KINDS[usize::from(u16::from_be_bytes(*chosen)) % KINDS.len()], rest)
 }
 
-/// The two bytes that choose this kind; 0 where it is not built in.
+/// Returns the two bytes that choose this kind; 0 if it is not built in.
 #[must_use]
 pub fn kind_choice(kind: &Kind) -> [u8; 2] {
-    let place = KINDS.iter().position(|other| other.name() == kind.name()).unwrap_or_default();
-    u16::try_from(place).unwrap_or_default().to_be_bytes()
+    let index = KINDS.iter().position(|other| other.name() == kind.name()).unwrap_or_default();
+    u16::try_from(index).unwrap_or_default().to_be_bytes()
 }
 
-/// The paths that a first line names; without one, the path that is cut by default.
+/// Splits off a first line with field paths. Without such a line, returns the path that is pruned by default.
 #[must_use]
 pub fn paths(data: &[u8]) -> (Vec<FieldPath>, &[u8]) {
     let line = data.iter().position(|byte| *byte == b'\n').unwrap_or(0);
     let text = str::from_utf8(&data[..line]).unwrap_or_default();
     let paths: Vec<FieldPath> = text.split(';').take(4).filter_map(|path| path.parse().ok()).collect();
     match paths.is_empty() {
-        true => (vec!["metadata.managedFields".parse().expect("it is a field path")], data),
+        true => (vec!["metadata.managedFields".parse().expect("valid field path")], data),
         false => (paths, &data[line + 1..]),
     }
 }
 
-/// A set of paths.
+/// Collects paths into a set.
 #[must_use]
 pub fn set(paths: &[FieldPath]) -> Paths {
     paths.iter().cloned().collect()
 }
 
-/// The value without the field that a path leads to, in each element of a list.
+/// Removes the field at a path, in every element of a list along the path.
 pub fn remove(value: &mut Value, path: &[&str]) {
     match (value, path) {
         (Value::Array(elements), _) => elements.iter_mut().for_each(|element| remove(element, path)),
@@ -94,8 +94,8 @@ pub fn remove(value: &mut Value, path: &[&str]) {
     }
 }
 
-/// Whether we may refuse a document that serde_json takes: we have limits, take no key twice, and take no array for the
-/// fields of a struct.
+/// Returns whether rejecting a document that serde_json accepts is correct: our parsers have limits, and accept neither
+/// duplicate keys nor an array in place of a struct.
 #[must_use]
 pub fn is_stricter(problem: &Problem) -> bool {
     match problem {

@@ -1,9 +1,9 @@
-//! Binaries: the real things and our Go programs, as files that can be run.
+//! Binaries: the Kubernetes and etcd executables, and our Go programs.
 //!
-//! From: the script `build` beside this crate's manifest, which builds what its cache does not have yet.
-//! To:   [`Cluster`](crate::Cluster) and the tests, which run them by name.
+//! Input:  the script `build` beside this crate's manifest, which builds what is missing from its cache.
+//! Output: paths by name, for [`Cluster`](crate::Cluster) and the tests.
 //!
-//! A first build takes minutes; after that the script answers at once.
+//! The first build takes minutes; later runs of the script return at once.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 
-/// Why there are no binaries.
+/// Why the binaries could not be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The script could not be run at all.
-    #[error("oracle/build could not be run")]
+    /// The script could not be started.
+    #[error("failed to run oracle/build")]
     Script(#[source] io::Error),
-    /// The script ran and failed; it has said why on stderr.
+    /// The script failed; its stderr has the reason.
     #[error("oracle/build failed with {0}")]
     Failed(ExitStatus),
 }
@@ -31,19 +31,19 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// Returns the binaries, and builds them first if need be: a call may take many minutes.
+    /// Returns the binaries. Builds them first if they are not cached, which can take many minutes.
     pub fn get() -> Result<&'static Self, BuildError> {
         static BINARIES: OnceLock<Binaries> = OnceLock::new();
         if let Some(built) = BINARIES.get() {
             return Ok(built);
         }
-        // Two threads may both come here: the script lets one of them build and the other wait.
+        // Two threads may get here at once: the script's lock makes the second wait for the first.
         let built = Self::build()?;
         Ok(BINARIES.get_or_init(|| built))
     }
 
     fn build() -> Result<Self, BuildError> {
-        let script = Command::new(checkout().join("build"))
+        let script = Command::new(manifest_dir().join("build"))
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
             .output()
@@ -55,14 +55,14 @@ impl Binaries {
         Ok(Self { directory: PathBuf::from(OsStr::from_bytes(last)) })
     }
 
-    /// Where the binary of that name lies: `kubectl`, say, or `objects`.
+    /// Returns the path of the named binary, such as `kubectl` or `objects`.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 }
 
-/// The directory of this crate's manifest, which is the Go module's too.
-pub(crate) fn checkout() -> &'static Path {
+/// Returns the directory of this crate's manifest, which is also the root of the Go module.
+pub(crate) fn manifest_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

@@ -1,6 +1,6 @@
-//! Certificates: an authority of our own, what it vouches for, and the other secrets of one cluster.
+//! Certificates: a certificate authority, the certificates that it issues, and the other secrets of a cluster.
 //!
-//! All of it is made anew for each cluster and lies nowhere but in the cluster's directory.
+//! Every cluster gets new ones, which are stored only in the cluster's directory.
 
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
@@ -19,16 +19,17 @@ pub(crate) struct Identity {
 
 /// The secrets of a cluster.
 pub(crate) struct Certificates {
-    /// Who vouches for the server and for the administrator, in PEM.
+    /// The CA certificate that issued the server's and the administrator's certificates, in PEM.
     pub(crate) authority: String,
+    /// The CA certificate, in DER.
     pub(crate) authority_der: CertificateDer<'static>,
-    /// The server's, good for the loopback address and the names of the `kubernetes` service.
+    /// The server certificate, valid for the loopback address and the names of the `kubernetes` service.
     pub(crate) server: Identity,
-    /// Of the group `system:masters`, which may do everything.
+    /// A client certificate in the group `system:masters`, which has all permissions.
     pub(crate) administrator: Identity,
-    /// What service account tokens are signed with, in PEM.
+    /// The private key that signs service account tokens, in PEM.
     pub(crate) service_account_key: String,
-    /// What service account tokens are checked with, in PEM.
+    /// The public key that verifies service account tokens, in PEM.
     pub(crate) service_account_public_key: String,
     /// A bearer token for the administrator.
     pub(crate) token: String,
@@ -59,10 +60,10 @@ impl Certificates {
         administrator.distinguished_name.push(DnType::OrganizationName, "system:masters");
         administrator.extended_key_usages.push(ExtendedKeyUsagePurpose::ClientAuth);
 
-        // A fresh public key that nobody is shown is as good as any other random number.
+        // The bytes of a new public key that is not used otherwise serve as a random token.
         let token =
             KeyPair::generate()?.public_key_raw()[1..33].iter().fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}"); // a String takes everything
+                let _ = write!(hex, "{byte:02x}"); // writing to a String cannot fail
                 hex
             });
         let service_account_key = KeyPair::generate()?;

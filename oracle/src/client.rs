@@ -1,7 +1,7 @@
-//! Client: plain requests to the server, without any of Watchkeeper in between.
+//! Client: sends HTTP requests without using any Watchkeeper code.
 //!
-//! From: the tests, by way of [`Cluster`](crate::Cluster) or for a server of their own.
-//! To:   the server, over HTTP/1.1, a connection a request.
+//! Input:  requests of the tests, through [`Cluster`](crate::Cluster) or to a server of their own.
+//! Output: HTTP/1.1 requests, each on a connection of its own.
 
 use std::sync::Arc;
 
@@ -17,22 +17,22 @@ use hyper_util::rt::TokioExecutor;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Why there is no answer.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// It was no request: a path without its slash, say.
-    #[error("not a request")]
-    Malformed(#[from] http::Error),
-    /// The server did not answer.
-    #[error("no answer")]
-    NoAnswer(#[from] hyper_util::client::legacy::Error),
-    /// The answer broke off.
-    #[error("the answer broke off")]
-    BrokeOff(#[from] hyper::Error),
+    /// The request is invalid: its path does not start with a slash, for example.
+    #[error("invalid request")]
+    InvalidRequest(#[from] http::Error),
+    /// The server did not respond.
+    #[error("no response")]
+    NoResponse(#[from] hyper_util::client::legacy::Error),
+    /// The connection was lost while the response was being read.
+    #[error("response interrupted")]
+    Interrupted(#[from] hyper::Error),
 }
 
-/// Sends requests to one server, with one token.
+/// A client of one server, which authenticates with one bearer token.
 #[derive(Debug)]
 pub struct Client {
     server: String,
@@ -41,13 +41,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of `http://ADDRESS` or `https://ADDRESS` that trusts the authority and shows the token.
+    /// Creates a client of `http://ADDRESS` or `https://ADDRESS` that trusts the given CA and sends the token.
     ///
     /// # Errors
-    /// Where the certificate of the authority is none.
+    /// Fails if the CA certificate is invalid.
     ///
     /// # Panics
-    /// Where the token cannot stand in a header.
+    /// Panics if the token contains characters that are not allowed in a header.
     pub fn new(
         server: impl Into<String>,
         authority: Option<CertificateDer<'static>>,
@@ -64,7 +64,7 @@ impl Client {
             .with_no_client_auth();
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().build();
-        // A cluster may be shared by tests that have a runtime each, and an idle connection dies with its own.
+        // Tests that share a cluster have a runtime each, and an idle connection breaks when its runtime stops.
         let pool = Pool::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         let mut authorization =
             HeaderValue::try_from(format!("Bearer {token}")).expect("a token is printable");
@@ -72,8 +72,8 @@ impl Client {
         Ok(Self { server: server.into(), pool, authorization })
     }
 
-    /// Sends a request whose URI is a path, and reads the whole answer. It is sent with the token unless it has
-    /// an `authorization` of its own.
+    /// Sends a request whose URI is a path, and reads the whole response. Adds the token unless the request has an
+    /// `authorization` header.
     ///
     /// # Errors
     /// See [`RequestError`].
@@ -82,7 +82,7 @@ impl Client {
         Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
     }
 
-    /// As [`send`](Self::send), but leaves the body to be read. Dropping it ends the request.
+    /// Like [`send`](Self::send), but returns before the body has been read. Dropping the body ends the request.
     ///
     /// # Errors
     /// See [`RequestError`].

@@ -1,11 +1,12 @@
-//! Cluster: a real kube-apiserver on a real etcd, for as long as somebody holds it.
+//! Cluster: a real kube-apiserver with a real etcd, which stops when it is dropped.
 //!
-//! From: [`Binaries`], run by [`Process`].
-//! To:   the tests, over the wire.
+//! Input:  [`Binaries`], run by [`Process`].
+//! Output: an API server that tests reach over HTTPS.
 //!
-//! - C1: a cluster that has been started answers `ok` at `/readyz`.
-//! - C2: a cluster that has been dropped has left no process and no file behind; nor has one whose owner was
-//!   killed, a moment later.
+//! Invariants:
+//! - `cluster.C1`: once `start` has returned, `/readyz` responds with 200.
+//! - `cluster.C2`: dropping a cluster ends its processes and removes its files. If the owner is killed, both happen
+//!   shortly afterwards.
 
 use std::io;
 use std::path::Path;
@@ -22,16 +23,16 @@ use crate::certificates::Certificates;
 use crate::client::{Client, RequestError};
 use crate::kubectl::Kubectl;
 use crate::process::Process;
-use crate::readiness::{StartError, until};
+use crate::readiness::{StartError, wait_until_ready};
 use crate::server::{self, Ports};
 
-/// How often a cluster is started anew because a port was lost.
+/// The number of attempts to start a cluster when another process takes one of its ports.
 const ATTEMPTS: usize = 5;
 
 /// A running cluster.
 #[derive(Debug)]
 pub struct Cluster {
-    // Last started, first dropped; and all of them before their directory.
+    // Fields are dropped in this order: the servers in reverse order of their start, then their directory.
     controller_manager: Option<Process>,
     apiserver: Process,
     etcd: Process,
@@ -42,11 +43,11 @@ pub struct Cluster {
     authority: String,
     token: String,
     kubectl: Kubectl,
-    ready_after: Duration,
+    startup_time: Duration,
     directory: TempDir,
 }
 
-/// What sort of cluster to start.
+/// Configures and starts a [`Cluster`].
 #[derive(Debug, Clone, Default)]
 pub struct Builder {
     controller_manager: bool,
@@ -54,26 +55,27 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Whether kube-controller-manager runs too. By default it does not, and pods need no service account.
+    /// Sets whether to run kube-controller-manager. By default it does not run, and pods need no service account.
     #[must_use]
-    pub fn controller_manager(mut self, runs: bool) -> Self {
-        self.controller_manager = runs;
+    pub fn controller_manager(mut self, enabled: bool) -> Self {
+        self.controller_manager = enabled;
         self
     }
 
-    /// Adds `--flag=value` to kube-apiserver's command line, in place of what we would give for that flag.
+    /// Adds `--flag=value` to kube-apiserver's command line, replacing our own value of that flag.
     #[must_use]
     pub fn apiserver_arg(mut self, argument: impl Into<String>) -> Self {
         self.apiserver_args.push(argument.into());
         self
     }
 
-    /// Starts the cluster and returns once it is ready. If dropped before that, nothing is left behind.
+    /// Starts the cluster and returns once it is ready. Dropping the future stops what has been started.
     pub async fn start(self) -> Result<Cluster, StartError> {
-        let binaries = tokio::task::spawn_blocking(Binaries::get).await.expect("building does not panic")?;
+        let binaries =
+            tokio::task::spawn_blocking(Binaries::get).await.expect("Binaries::get does not panic")?;
         for _ in 1..ATTEMPTS {
             match self.attempt(binaries).await {
-                Err(error) if error.lost_a_port() => {}
+                Err(error) if error.is_port_conflict() => {}
                 outcome => return outcome,
             }
         }
@@ -96,24 +98,24 @@ impl Builder {
                 .map_err(|source| StartError::Process { name, source })
         };
 
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut etcd = start("etcd", server::etcd(path, &ports.etcd_url(), &ports.etcd_peer_url()))?;
-        until(&mut etcd, async || answers(&etcd_client, "/health").await).await?;
+        wait_until_ready(&mut etcd, async || probe(&etcd_client, "/health").await).await?;
 
         let arguments = server::apiserver(path, ports, self.controller_manager, &self.apiserver_args);
         let apiserver_arguments: Vec<_> = arguments.collect();
         let mut apiserver = start("kube-apiserver", apiserver_arguments.clone())?;
-        until(&mut apiserver, async || answers(&client, "/readyz").await).await?;
+        wait_until_ready(&mut apiserver, async || probe(&client, "/readyz").await).await?;
 
         let mut controller_manager = None;
         if self.controller_manager {
             let mut process = start("kube-controller-manager", server::controller_manager(path))?;
-            // It has no port to ask, but this is the work that everybody waits for.
+            // It serves no health check here; creating this service account is what tests depend on.
             let account = "/api/v1/namespaces/default/serviceaccounts/default";
-            until(&mut process, async || answers(&client, account).await).await?;
+            wait_until_ready(&mut process, async || probe(&client, account).await).await?;
             controller_manager = Some(process);
         }
-        let ready_after = begun.elapsed();
+        let startup_time = started.elapsed();
         Ok(Cluster {
             controller_manager,
             apiserver,
@@ -125,86 +127,86 @@ impl Builder {
             authority: secrets.authority,
             token: secrets.token,
             kubectl: Kubectl::new(&path.join("kubeconfig"), path)?,
-            ready_after,
+            startup_time,
             directory,
         })
     }
 }
 
 impl Cluster {
-    /// Starts a cluster of kube-apiserver and etcd, and returns once it is ready, after some seconds: or after
-    /// some minutes, if they have to be built first.
+    /// Starts kube-apiserver and etcd, and returns once they are ready. That takes a few seconds, or many minutes if
+    /// they have to be built first.
     pub async fn start() -> Result<Self, StartError> {
         Self::builder().start().await
     }
 
-    /// A cluster with choices.
+    /// Returns a builder for a cluster with non-default options.
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Where kube-apiserver listens: `https://127.0.0.1:PORT`.
+    /// Returns kube-apiserver's URL, `https://127.0.0.1:PORT`.
     #[must_use]
     pub fn url(&self) -> String {
         self.ports.apiserver_url()
     }
 
-    /// Where etcd listens: `http://127.0.0.1:PORT`.
+    /// Returns etcd's URL, `http://127.0.0.1:PORT`.
     #[must_use]
     pub fn etcd_url(&self) -> String {
         self.ports.etcd_url()
     }
 
-    /// The certificate, in PEM, of the authority that vouches for the server.
+    /// Returns the CA certificate that issued the server's certificate, in PEM.
     #[must_use]
     pub fn certificate_authority(&self) -> &str {
         &self.authority
     }
 
-    /// A bearer token that may do everything.
+    /// Returns a bearer token with all permissions.
     #[must_use]
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// A kubeconfig with two contexts that may do everything: `certificate` (the current one) and `token`.
+    /// Returns the path of a kubeconfig with two contexts, `certificate` (the current one) and `token`, both of which
+    /// have all permissions.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         self.kubectl.kubeconfig()
     }
 
-    /// Where the cluster keeps its data, its secrets and its logs. Tests may put files of their own there.
+    /// Returns the directory of the cluster's data, secrets and logs. Tests may add files to it.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// How long it took from the start of the first server until all were ready, to a twentieth of a second.
+    /// Returns the time from the start of the first server until all were ready, accurate to 50 ms.
     #[must_use]
-    pub fn ready_after(&self) -> Duration {
-        self.ready_after
+    pub fn startup_time(&self) -> Duration {
+        self.startup_time
     }
 
-    /// The processes of the servers, for what the system knows of them.
+    /// Returns the process ids of the servers that are running: etcd, kube-apiserver, kube-controller-manager.
     pub fn processes(&self) -> io::Result<Vec<u32>> {
         let servers = [Some(&self.etcd), Some(&self.apiserver), self.controller_manager.as_ref()];
         let ids: io::Result<Vec<_>> = servers.into_iter().flatten().map(Process::id).collect();
         Ok(ids?.into_iter().flatten().collect())
     }
 
-    /// Kills kube-apiserver without a warning. Whoever asks it finds nobody, until it is
-    /// [started](Self::start_apiserver) again.
+    /// Sends SIGKILL to kube-apiserver. Connections are refused until it is [started](Self::start_apiserver) again.
     pub fn kill_apiserver(&mut self) -> io::Result<()> {
         self.apiserver.kill()
     }
 
     /// Starts a kube-apiserver that was [killed](Self::kill_apiserver), at the same address and with the same data,
-    /// and returns once it is ready. If dropped before that, it can be called again.
+    /// and returns once it is ready. If the future is dropped, the method can be called again.
     pub async fn start_apiserver(&mut self) -> Result<(), StartError> {
         for _ in 1..ATTEMPTS {
             match self.attempt_apiserver().await {
-                Err(error) if error.lost_a_port() => {} // the one that was killed has not quite gone
+                Err(error) if error.is_port_conflict() => {} // the killed process still holds the port
                 outcome => return outcome,
             }
         }
@@ -216,10 +218,10 @@ impl Cluster {
         self.apiserver =
             Process::start(self.binaries, name, self.directory.path(), self.apiserver_arguments.clone())
                 .map_err(|source| StartError::Process { name, source })?;
-        until(&mut self.apiserver, async || answers(&self.client, "/readyz").await).await
+        wait_until_ready(&mut self.apiserver, async || probe(&self.client, "/readyz").await).await
     }
 
-    /// The end of each server's log, for the message of a test that fails.
+    /// Returns the end of each server's log, for the message of a failed test.
     #[must_use]
     pub fn logs(&self) -> String {
         let servers = [Some(&self.etcd), Some(&self.apiserver), self.controller_manager.as_ref()];
@@ -230,7 +232,7 @@ impl Cluster {
             .collect()
     }
 
-    /// Sends a request without a body, and reads the whole answer.
+    /// Sends a request without a body, and reads the whole response.
     pub async fn request(
         &self,
         method: Method,
@@ -241,45 +243,47 @@ impl Cluster {
         self.send(request).await
     }
 
-    /// Sends a request whose URI is a path, and reads the whole answer. It is sent with [`token`](Self::token)
-    /// unless it has an `authorization` of its own.
+    /// Sends a request whose URI is a path, and reads the whole response. Adds [`token`](Self::token) unless the
+    /// request has an `authorization` header.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, RequestError> {
         self.client.send(request).await
     }
 
-    /// The client that [`send`](Self::send) uses.
+    /// Returns the client that [`send`](Self::send) uses.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// kubectl, which finds this cluster and may do everything.
+    /// Returns a kubectl for this cluster, with all permissions.
     #[must_use]
     pub fn kubectl(&self) -> &Kubectl {
         &self.kubectl
     }
 
-    /// A command for one of the [`Binaries`] that finds this cluster by its environment. It is killed when the
-    /// child is dropped.
+    /// Returns a command that runs one of the [`Binaries`] with `KUBECONFIG` set to this cluster's. Dropping the child
+    /// kills it.
     #[must_use]
     pub fn program(&self, name: &str) -> Command {
-        self.kubectl.replaced_by(self.binaries.path(name)).command(None::<&str>)
+        self.kubectl.with_program(self.binaries.path(name)).command(None::<&str>)
     }
 }
 
-async fn answers(server: &Client, path: &str) -> Result<(), String> {
+/// Fails unless the server responds with 200 at `path`. The error describes the response instead.
+async fn probe(server: &Client, path: &str) -> Result<(), String> {
     let response = server.send(get(path, "*/*")).await.map_err(|error| chain(&error))?;
     match response.status() {
         StatusCode::OK => Ok(()),
-        status => Err(format!("says {status}: {}", String::from_utf8_lossy(response.body()))),
+        status => Err(format!("responded with {status}: {}", String::from_utf8_lossy(response.body()))),
     }
 }
 
+/// Returns a GET request without a body.
 pub(crate) fn get(path: &str, accept: &str) -> Request<Bytes> {
-    Request::get(path).header(ACCEPT, accept).body(Bytes::new()).expect("the paths here are paths")
+    Request::get(path).header(ACCEPT, accept).body(Bytes::new()).expect("all paths are valid")
 }
 
-/// An error with its causes, for a message.
+/// Returns the messages of an error and its sources, joined with colons.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source())
         .map(ToString::to_string)

@@ -1,8 +1,9 @@
-//! Etcd: a real etcd alone, for as long as somebody holds it.
+//! Etcd: a real etcd without an API server, which stops when it is dropped.
 //!
-//! - D1: an etcd that has been started says that it is healthy.
-//! - D2: one that was killed and started again has the same address and the same data.
-//! - D3: one that has been dropped has left no process and no file behind.
+//! Invariants:
+//! - `etcd.D1`: once `start` has returned, `/health` responds with 200.
+//! - `etcd.D2`: after a kill and a restart, the server has the same address and the same data.
+//! - `etcd.D3`: dropping the server ends its process and removes its files.
 
 use std::io;
 
@@ -15,28 +16,31 @@ use crate::certificates::Certificates;
 use crate::client::{Client, RequestError};
 use crate::cluster::{chain, get};
 use crate::process::Process;
-use crate::readiness::{StartError, until};
+use crate::readiness::{StartError, wait_until_ready};
 use crate::server::{self, free_ports};
 
-/// How often an etcd is started anew because a port was lost.
+/// The number of attempts to start an etcd when another process takes one of its ports.
 const ATTEMPTS: usize = 5;
 
 /// A running etcd.
 #[derive(Debug)]
 pub struct EtcdServer {
-    /// `None` while it is killed.
+    /// `None` between a kill and a restart.
     process: Option<Process>,
     binaries: &'static Binaries,
     arguments: Vec<String>,
     url: String,
+    /// A client of the JSON gateway.
     gateway: Client,
+    /// A client of the metrics address, which serves `/health` without TLS.
     health: Client,
     authority: String,
+    /// The client certificate and its key, in PEM.
     identity: (String, String),
     directory: TempDir,
 }
 
-/// What sort of etcd to start.
+/// Configures and starts an [`EtcdServer`].
 #[derive(Debug, Clone, Default)]
 pub struct EtcdBuilder {
     tls: bool,
@@ -44,26 +48,27 @@ pub struct EtcdBuilder {
 }
 
 impl EtcdBuilder {
-    /// It speaks TLS, and only with who has a certificate. By default it does not.
+    /// Makes the server use TLS and require client certificates. By default it uses neither.
     #[must_use]
     pub fn tls(mut self) -> Self {
         self.tls = true;
         self
     }
 
-    /// Adds `--flag=value` to its command line.
+    /// Adds `--flag=value` to the command line.
     #[must_use]
     pub fn arg(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// Starts it and returns once it is healthy. If dropped before that, nothing is left behind.
+    /// Starts the server and returns once it is healthy. Dropping the future stops what has been started.
     pub async fn start(self) -> Result<EtcdServer, StartError> {
-        let binaries = tokio::task::spawn_blocking(Binaries::get).await.expect("building does not panic")?;
+        let binaries =
+            tokio::task::spawn_blocking(Binaries::get).await.expect("Binaries::get does not panic")?;
         for _ in 1..ATTEMPTS {
             match self.attempt(binaries).await {
-                Err(error) if error.lost_a_port() => {}
+                Err(error) if error.is_port_conflict() => {}
                 outcome => return outcome,
             }
         }
@@ -95,7 +100,7 @@ impl EtcdBuilder {
                 format!("--key-file={}", file("server.key")),
                 format!("--trusted-ca-file={}", file("ca.pem")),
                 "--client-cert-auth".to_owned(),
-                "--enable-grpc-gateway=false".to_owned(), // it would need a certificate of its own
+                "--enable-grpc-gateway=false".to_owned(), // it would need a client certificate
             ]);
         }
         arguments.extend_from_slice(&self.arguments);
@@ -119,64 +124,66 @@ impl EtcdBuilder {
 }
 
 impl EtcdServer {
-    /// Starts an etcd, and returns once it is healthy.
+    /// Starts an etcd and returns once it is healthy.
     pub async fn start() -> Result<Self, StartError> {
         Self::builder().start().await
     }
 
-    /// An etcd with choices.
+    /// Returns a builder for an etcd with non-default options.
     #[must_use]
     pub fn builder() -> EtcdBuilder {
         EtcdBuilder::default()
     }
 
-    /// Where it listens: `http://127.0.0.1:PORT`.
+    /// Returns the client URL, `http://127.0.0.1:PORT`, or `https` with TLS.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The certificate, in PEM, of the authority that vouches for it and for who may talk to it.
+    /// Returns the CA certificate that issued the server's and the client's certificates, in PEM.
     #[must_use]
     pub fn certificate_authority(&self) -> &str {
         &self.authority
     }
 
-    /// A certificate to talk to it with, of the name `admin`, and its key, in PEM.
+    /// Returns a client certificate with the common name `admin`, and its key, both in PEM.
     #[must_use]
     pub fn client_certificate(&self) -> (&str, &str) {
         (&self.identity.0, &self.identity.1)
     }
 
-    /// Kills it as it stands.
+    /// Sends SIGKILL to the server.
     pub fn kill(&mut self) -> io::Result<()> {
         self.process.take().map_or(Ok(()), |mut process| process.kill())
     }
 
-    /// Starts it again after it was killed, and returns once it is healthy.
+    /// Starts the server again after a kill, and returns once it is healthy.
     pub async fn restart(&mut self) -> Result<(), StartError> {
         let start = Process::start(self.binaries, "etcd", self.directory.path(), self.arguments.clone());
         let process = start.map_err(|source| StartError::Process { name: "etcd", source })?;
         let process = self.process.insert(process);
         let health = &self.health;
-        until(process, async || {
+        wait_until_ready(process, async || {
             let response = health.send(get("/health", "*/*")).await.map_err(|error| chain(&error))?;
             match response.status() {
                 StatusCode::OK => Ok(()),
-                status => Err(format!("says {status}: {}", String::from_utf8_lossy(response.body()))),
+                status => {
+                    Err(format!("responded with {status}: {}", String::from_utf8_lossy(response.body())))
+                }
             }
         })
         .await
     }
 
-    /// Asks it by its JSON gateway, without any of Watchkeeper in between: `/v3/kv/range` and the like. The token is
-    /// one that `/v3/auth/authenticate` has answered with, or empty.
-    pub async fn ask(&self, path: &str, token: &str, body: String) -> Result<Response<Bytes>, RequestError> {
+    /// Sends a POST request to the JSON gateway, such as `/v3/kv/range`, without using any Watchkeeper code. The token
+    /// is one from `/v3/auth/authenticate`, or empty.
+    pub async fn post(&self, path: &str, token: &str, body: String) -> Result<Response<Bytes>, RequestError> {
         let request = Request::post(path).header("authorization", token).body(Bytes::from(body))?;
         self.gateway.send(request).await
     }
 
-    /// The end of its log, for the message of a test that fails.
+    /// Returns the end of the server's log, for the message of a failed test. Empty while the server is killed.
     #[must_use]
     pub fn log(&self) -> String {
         self.process.as_ref().map(Process::log_tail).unwrap_or_default()

@@ -1,6 +1,6 @@
-//! Kubeconfig: how kubectl, client-go and Watchkeeper itself are told of the cluster.
+//! Kubeconfig: the file that kubectl, client-go and Watchkeeper read to reach the cluster.
 //!
-//! Two contexts, both the administrator's: `certificate`, which is the current one, and `token`.
+//! It has two contexts for the administrator: `certificate`, which is the current one, and `token`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,10 +1,10 @@
-//! Kubectl: the real one, or a program that is used like it, at a server and in a home of its own.
+//! Kubectl: the real kubectl, or a program with the same interface, with its own home directory.
 //!
-//! From: [`Binaries`], and a kubeconfig that somebody has written.
-//! To:   [`Said`]: all that a command has printed, and how it ended.
+//! Input:  [`Binaries`] and a kubeconfig.
+//! Output: [`CommandOutput`]: the output and exit code of a command.
 //!
-//! - It reads no file of whoever runs the tests, and leaves none but in its home.
-//! - A command that was dropped has been killed, and one that takes too long is an error.
+//! - It does not read the user's files, and writes only below its home directory.
+//! - Dropping a command kills it, and a command that takes too long fails.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -18,10 +18,10 @@ use tokio::time::timeout;
 
 use crate::binaries::{Binaries, BuildError};
 
-/// Nothing that ends takes as long: what does has hung.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// A command that takes longer than this hangs.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// kubectl, with the server that it talks to.
+/// A kubectl for one server.
 #[derive(Debug, Clone)]
 pub struct Kubectl {
     program: PathBuf,
@@ -30,25 +30,25 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
-    /// The real kubectl, which is built first if need be. What it remembers of the server is below its home.
+    /// Returns the real kubectl, and builds it first if it is not cached. Its discovery cache is below `home`.
     pub fn new(kubeconfig: &Path, home: &Path) -> Result<Self, BuildError> {
         let program = Binaries::get()?.path("kubectl");
         Ok(Self { program, kubeconfig: kubeconfig.to_owned(), home: home.to_owned() })
     }
 
-    /// Another program in its place, which finds the server as kubectl does.
+    /// Returns a copy that runs another program with kubectl's environment and kubeconfig.
     #[must_use]
-    pub fn replaced_by(&self, program: PathBuf) -> Self {
+    pub fn with_program(&self, program: PathBuf) -> Self {
         Self { program, ..self.clone() }
     }
 
-    /// The file that tells it of the server.
+    /// Returns the path of the kubeconfig.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// A command that reads nothing and whose output is a pipe. It is killed when the child is dropped.
+    /// Returns a command with an empty stdin and a piped stdout. Dropping the child kills it.
     pub fn command(&self, args: impl IntoIterator<Item: AsRef<OsStr>>) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -62,49 +62,60 @@ impl Kubectl {
         command
     }
 
-    /// Runs a command to its end, with something to read.
-    pub async fn run(&self, args: impl IntoIterator<Item: AsRef<OsStr>>, input: &str) -> io::Result<Said> {
-        Said::of(self.command(args), input).await
+    /// Runs a command to completion with `input` as its stdin.
+    pub async fn run(
+        &self,
+        args: impl IntoIterator<Item: AsRef<OsStr>>,
+        input: &str,
+    ) -> io::Result<CommandOutput> {
+        CommandOutput::of(self.command(args), input).await
     }
 
-    /// What a command prints that must succeed.
-    pub async fn says(&self, args: impl IntoIterator<Item: AsRef<OsStr>>, input: &str) -> io::Result<String> {
+    /// Runs a command to completion and returns its stdout. Fails if the exit code is not 0.
+    pub async fn stdout(
+        &self,
+        args: impl IntoIterator<Item: AsRef<OsStr>>,
+        input: &str,
+    ) -> io::Result<String> {
         let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         match self.run(&args, input).await? {
-            Said { code: Some(0), out, .. } => Ok(out),
-            said => Err(io::Error::other(format!("kubectl {args:?}: {said:?}"))),
+            CommandOutput { code: Some(0), out, .. } => Ok(out),
+            output => Err(io::Error::other(format!("kubectl {args:?}: {output:?}"))),
         }
     }
 }
 
-/// What a command has said, and how it ended.
+/// The output and exit code of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    /// How it exited; none where it was killed.
+pub struct CommandOutput {
+    /// The exit code; `None` if a signal killed the command.
     pub code: Option<i32>,
-    /// What it printed.
+    /// The output on stdout.
     pub out: String,
-    /// What it complained of.
+    /// The output on stderr.
     pub error: String,
 }
 
-impl Said {
-    /// Runs a command to its end, with something to read. What does not end in time is
-    /// [`TimedOut`](io::ErrorKind::TimedOut).
+impl CommandOutput {
+    /// Runs a command to completion with `input` as its stdin. Fails with [`TimedOut`](io::ErrorKind::TimedOut) if the
+    /// command takes too long.
     pub async fn of(mut command: Command, input: &str) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();
         let write = async move {
             if let Some(mut stdin) = stdin {
-                let _ = stdin.write_all(input.as_bytes()).await; // it may not want to read
+                let _ = stdin.write_all(input.as_bytes()).await; // the command may exit without reading it
             }
         };
-        let ended = timeout(PATIENCE, async { tokio::join!(child.wait_with_output(), write).0 }).await;
-        let ended = ended.map_err(|_| {
-            io::Error::new(io::ErrorKind::TimedOut, format!("it does not end: {:?}", command.as_std()))
+        let output = timeout(TIMEOUT, async { tokio::join!(child.wait_with_output(), write).0 }).await;
+        let output = output.map_err(|_| {
+            io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("{:?} timed out after {TIMEOUT:?}", command.as_std()),
+            )
         })??;
         let text = |bytes| String::from_utf8(bytes).map_err(io::Error::other);
-        Ok(Self { code: ended.status.code(), out: text(ended.stdout)?, error: text(ended.stderr)? })
+        Ok(Self { code: output.status.code(), out: text(output.stdout)?, error: text(output.stderr)? })
     }
 }

@@ -1,15 +1,16 @@
-//! Oracle: the real things that Watchkeeper is checked against.
+//! Oracle: the reference implementations that tests compare Watchkeeper with.
 //!
-//! - [`Cluster`] is a real kube-apiserver on a real etcd, gone with the test that started it.
-//! - [`EtcdServer`] is a real etcd alone, which can be killed and started again.
-//! - [`Kubectl`] is the real kubectl at a server of either sort.
-//! - [`Binaries`] are those two, kubectl, kube-controller-manager and the Go programs under `cmd/`, at the
-//!   versions that `go.mod` pins; they are built when they are first needed and cached outside the checkout.
-//! - [`testdata()`] and [`random_objects`] are objects in the forms that Go gives them, for the codecs.
-//! - [`seed()`] is what random objects are made of: the same each time, unless one asks for another.
-//! - [`words()`] are texts and what Go reads in them, for everything that is read from text.
+//! - [`Cluster`] runs a real kube-apiserver with a real etcd for the duration of a test.
+//! - [`EtcdServer`] runs a real etcd alone, which can be killed and restarted.
+//! - [`Kubectl`] runs the real kubectl against the real server or ours.
+//! - [`Binaries`] are kube-apiserver, kube-controller-manager, kubectl, etcd and the Go programs under `cmd/`, at the
+//!   versions that `go.mod` pins. They are built when they are first needed and cached outside the checkout.
+//! - [`testdata()`] and [`random_objects`] return objects as Go encodes them, for the codec tests.
+//! - [`seed()`] returns the seed of random test data, which is fixed unless the environment sets another.
+//! - [`words()`] returns short texts and the results of parsing them in Go, for the parser tests.
 //!
-//! Nothing here is a part of the product, and nothing here imitates a server: what these say is what is true.
+//! Nothing here is part of the product or imitates a server: these are the programs and libraries that define the
+//! correct behaviour.
 
 mod binaries;
 mod certificates;
@@ -31,7 +32,7 @@ pub use binaries::{Binaries, BuildError};
 pub use client::{Client, RequestError};
 pub use cluster::{Builder, Cluster};
 pub use etcd::{EtcdBuilder, EtcdServer};
-pub use kubectl::{Kubectl, Said};
+pub use kubectl::{CommandOutput, Kubectl};
 pub use objects::{OfJson, RandomObject, RandomObjects, random_objects};
 pub use readiness::StartError;
 pub use records::RecordError;

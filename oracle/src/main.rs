@@ -1,6 +1,6 @@
 //! Runs a real cluster until it is interrupted: `watchkeeper-oracle [--controller-manager]`.
 //!
-//! Prints `export KUBECONFIG=...` once the cluster is ready, for a shell to read.
+//! Prints `export KUBECONFIG=...` once the cluster is ready, for a shell to evaluate.
 
 use std::process::ExitCode;
 
@@ -19,6 +19,6 @@ async fn main() -> ExitCode {
     println!("export KUBECONFIG={}", cluster.kubeconfig().display());
     match tokio::signal::ctrl_c().await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE, // nobody could end us but by killing us, and that is as good
+        Err(_) => ExitCode::FAILURE, // no signal handler: exit now rather than run until killed
     }
 }

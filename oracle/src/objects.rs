@@ -1,55 +1,55 @@
-//! Objects: random ones of every kind, each in the forms that Go gives it.
+//! Objects: random objects of every kind, each in the encodings that Go produces.
 //!
-//! From: the Go program `objects`, through a pipe. The same count gives the same objects every time.
-//! To:   the codec tests, one object at a time; none is stored.
+//! Input:  the Go program `objects`, through a pipe. The same count always gives the same objects.
+//! Output: one object at a time, for the codec tests. Objects are streamed, not collected.
 
 use std::io;
 
 use crate::records::{RecordError, Records, text};
 
-/// One random object.
+/// A random object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RandomObject {
-    /// Of the kind; empty for the core group.
+    /// The API group; empty for the core group.
     pub group: String,
-    /// Of the kind.
+    /// The API version.
     pub version: String,
-    /// Of the object.
+    /// The kind.
     pub kind: String,
-    /// Which of its kind it is: with the kind, all it takes to make it again.
+    /// The index among the objects of this kind. With the kind, it identifies the object for `cmd/objects -index`.
     pub index: usize,
-    /// Go's protobuf of the object, envelope and all.
+    /// Go's protobuf encoding, including the envelope.
     pub pb: Vec<u8>,
-    /// Go's JSON of what it decodes from `pb`.
+    /// Go's JSON encoding of the object that it decodes from `pb`.
     pub json_of_pb: Vec<u8>,
-    /// The object as a user might have written it: nulls, odd spellings, fields nobody knows, in any order.
+    /// JSON as a user might write it: nulls, unusual spellings of values, unknown fields, in any order.
     pub json: Vec<u8>,
-    /// What Go makes of `json`, or nothing if it refuses it.
+    /// Go's encodings of the object that it decodes from `json`; `None` if Go fails to decode it.
     pub of_json: Option<OfJson>,
 }
 
-/// What Go makes of the JSON that a user wrote.
+/// Go's encodings of an object that it decoded from JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OfJson {
-    /// As protobuf, envelope and all.
+    /// Protobuf, including the envelope.
     pub pb: Vec<u8>,
-    /// As JSON.
+    /// JSON.
     pub json: Vec<u8>,
-    /// As JSON of what it decodes from `pb`, which cannot tell empty from absent.
+    /// JSON of the object that Go decodes from `pb`, which does not distinguish empty from absent.
     pub json_of_pb: Vec<u8>,
 }
 
-/// The stream of [`random_objects`]. Dropping it ends the program.
+/// An iterator over [`random_objects`]. Dropping it kills the program.
 #[derive(Debug)]
 pub struct RandomObjects {
     records: Records,
 }
 
-/// Makes `per_kind` random objects of every kind, kind by kind.
+/// Returns `per_kind` random objects of every kind, grouped by kind.
 pub fn random_objects(per_kind: usize) -> Result<RandomObjects, RecordError> {
-    Ok(RandomObjects { records: Records::of("objects", [&format!("-n={per_kind}")])? })
+    Ok(RandomObjects { records: Records::run("objects", [&format!("-n={per_kind}")])? })
 }
 
 impl Iterator for RandomObjects {
@@ -57,12 +57,12 @@ impl Iterator for RandomObjects {
 
     fn next(&mut self) -> Option<Self::Item> {
         let record = self.records.next()?;
-        Some(record.and_then(|record| Ok(RandomObject::of(record)?)))
+        Some(record.and_then(|record| Ok(RandomObject::from_record(record)?)))
     }
 }
 
 impl RandomObject {
-    fn of(record: [Vec<u8>; 10]) -> io::Result<Self> {
+    fn from_record(record: [Vec<u8>; 10]) -> io::Result<Self> {
         let [group, version, kind, index, pb, json_of_pb, json, pb_of_json, json_of_json, json_of_pb_of_json] =
             record;
         let index =

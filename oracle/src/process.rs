@@ -1,11 +1,12 @@
-//! Process: one server of a cluster, which ends when its owner does.
+//! Process: a server that does not outlive its owner.
 //!
-//! From: [`Cluster`](crate::Cluster), which starts it and drops it.
-//! To:   the Go program `keeper`, which runs the server and holds the other end of a pipe to us.
+//! Input:  [`Cluster`](crate::Cluster) and [`EtcdServer`](crate::EtcdServer), which own it.
+//! Output: the Go program `keeper`, which runs the server and whose stdin is a pipe from us.
 //!
-//! - K1: when a `Process` has been dropped, its server has been killed and reaped.
-//! - K2: when our process is gone, however it went, the pipe is closed, and `keeper` kills the server and removes
-//!   the cluster's directory.
+//! Invariants:
+//! - `process.K1`: dropping a `Process` kills the server and waits for it.
+//! - `process.K2`: when our process ends, even by SIGKILL, the kernel closes the pipe; `keeper` then kills the server
+//!   and removes the directory.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -14,9 +15,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use crate::binaries::Binaries;
 
-/// How much of a log goes into an error.
-const TAIL: u64 = 4096;
+/// The number of bytes of a log to include in an error.
+const LOG_TAIL: u64 = 4096;
 
+/// A running server and the `keeper` that watches over it.
 #[derive(Debug)]
 pub(crate) struct Process {
     name: &'static str,
@@ -25,7 +27,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the binary of that name; its output goes to a log in the directory.
+    /// Starts the named binary. Its output goes to a log file in the directory.
     pub(crate) fn start(
         binaries: &Binaries,
         name: &'static str,
@@ -38,7 +40,7 @@ impl Process {
             .arg(directory)
             .arg(binaries.path(name))
             .args(arguments)
-            .stdin(Stdio::piped()) // K2
+            .stdin(Stdio::piped()) // process.K2
             .stdout(output.try_clone()?)
             .stderr(output)
             .spawn()?;
@@ -49,16 +51,16 @@ impl Process {
         self.name
     }
 
-    /// The server's process, which is keeper's only child; none where it has ended.
+    /// Returns the server's process id, or `None` if it has exited. The server is keeper's only child.
     pub(crate) fn id(&self) -> io::Result<Option<u32>> {
         let keeper = self.keeper.id();
         let children = std::fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"))?;
         Ok(children.split_whitespace().next().and_then(|id| id.parse().ok()))
     }
 
-    /// Kills the server as it stands. Its directory stays, unlike when the process is dropped while it runs.
+    /// Sends SIGKILL to the server and waits for it. Unlike dropping a running process, this keeps the directory.
     pub(crate) fn kill(&mut self) -> io::Result<()> {
-        let pipe = self.keeper.stdin.take(); // which waiting would close, and that would remove the directory
+        let pipe = self.keeper.stdin.take(); // `wait` closes stdin, and keeper would then remove the directory
         if let Some(server) = self.id()? {
             Command::new("kill").args(["-KILL", &server.to_string()]).status()?;
         }
@@ -67,28 +69,28 @@ impl Process {
         Ok(())
     }
 
-    /// How the server ended, if it has.
+    /// Returns the exit status if the server has exited.
     pub(crate) fn exited(&mut self) -> io::Result<Option<ExitStatus>> {
         self.keeper.try_wait()
     }
 
-    /// The end of the server's log.
+    /// Returns the end of the server's log.
     pub(crate) fn log_tail(&self) -> String {
         let read = || -> io::Result<String> {
             let mut file = File::open(&self.log)?;
             let size = file.metadata()?.len();
-            file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
+            file.seek(SeekFrom::Start(size.saturating_sub(LOG_TAIL)))?;
             let mut tail = Vec::new();
             file.read_to_end(&mut tail)?;
             Ok(String::from_utf8_lossy(&tail).into_owned())
         };
-        read().unwrap_or_else(|error| format!("(the log could not be read: {error})"))
+        read().unwrap_or_else(|error| format!("(failed to read the log: {error})"))
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        drop(self.keeper.stdin.take()); // tells keeper to end it
-        let _ = self.keeper.wait(); // fails only if it was waited for already, and then it has ended
+        drop(self.keeper.stdin.take()); // process.K1: keeper kills the server when its stdin is closed
+        let _ = self.keeper.wait(); // fails only if `kill` has already waited for it
     }
 }

@@ -1,6 +1,6 @@
-//! Readiness: waiting for a server to do what it was started for.
+//! Readiness: waits until a server is ready.
 //!
-//! A server is asked again and again until it says yes, it has ended, or the time is over.
+//! Polls the server until a probe succeeds, the server exits, or a timeout expires.
 
 use std::io;
 use std::process::ExitStatus;
@@ -11,48 +11,48 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use crate::binaries::BuildError;
 use crate::process::Process;
 
-/// How long a server may take, on a machine that has much else to do.
-const PATIENCE: Duration = Duration::from_secs(120);
-/// How often it is asked.
+/// The time a server may take to become ready, even on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// The time between two probes.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// Why there is no cluster.
+/// Why a cluster or an etcd failed to start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// There is nothing to start.
-    #[error("no binaries")]
+    /// The binaries could not be built.
+    #[error("failed to build the binaries")]
     Build(#[from] BuildError),
-    /// The cluster's directory could not be filled.
-    #[error("the cluster's directory could not be made")]
+    /// The server's directory could not be created or filled, or no port was free.
+    #[error("failed to prepare the server's directory")]
     Directory(#[source] io::Error),
-    /// Keys, certificates or the TLS configuration made of them are no good.
-    #[error("no certificates")]
+    /// The keys, the certificates or the TLS configuration could not be created.
+    #[error("failed to create certificates")]
     Certificates(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// A server could not be run or asked how it is.
-    #[error("{name} could not be run")]
+    /// A server could not be started, or its exit status could not be read.
+    #[error("failed to run {name}")]
     Process {
         /// The server.
         name: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A server ended before it was ready.
-    #[error("{name} ended with {status}, and its log with:\n{log}")]
+    /// A server exited before it was ready.
+    #[error("{name} exited with {status} before it was ready; its log ends with:\n{log}")]
     Ended {
         /// The server.
         name: &'static str,
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// The end of its log.
         log: String,
     },
-    /// A server runs but does not get ready.
-    #[error("{name} was not ready after {PATIENCE:?}, but {state}; its log ends with:\n{log}")]
+    /// A server is running but was not ready in time.
+    #[error("{name} was not ready after {TIMEOUT:?}: {state}; its log ends with:\n{log}")]
     NotReady {
         /// The server.
         name: &'static str,
-        /// What it answered last.
+        /// The result of the last probe.
         state: String,
         /// The end of its log.
         log: String,
@@ -60,27 +60,27 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// Whether somebody else took a port between our choosing it and the server's listening on it.
-    pub(crate) fn lost_a_port(&self) -> bool {
+    /// Whether another process took a port after we chose it and before the server listened on it.
+    pub(crate) fn is_port_conflict(&self) -> bool {
         matches!(self, Self::Ended { log, .. } if log.contains("address already in use"))
     }
 }
 
-/// Asks until the answer is `Ok`. An `Err` says what the server is doing instead.
-pub(crate) async fn until(
+/// Calls `probe` until it succeeds. Its error describes the state of the server.
+pub(crate) async fn wait_until_ready(
     process: &mut Process,
-    mut ready: impl AsyncFnMut() -> Result<(), String>,
+    mut probe: impl AsyncFnMut() -> Result<(), String>,
 ) -> Result<(), StartError> {
     let name = process.name();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let mut ticks = interval(PERIOD);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut state = "has said nothing".to_owned();
+    let mut state = "no response".to_owned();
     loop {
         ticks.tick().await;
-        match tokio::time::timeout_at(deadline, ready()).await {
+        match tokio::time::timeout_at(deadline, probe()).await {
             Ok(Ok(())) => return Ok(()),
-            Ok(Err(other)) => state = other,
+            Ok(Err(reason)) => state = reason,
             Err(_) => return Err(StartError::NotReady { name, state, log: process.log_tail() }),
         }
         let exited = process.exited().map_err(|source| StartError::Process { name, source })?;

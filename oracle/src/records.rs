@@ -1,33 +1,34 @@
-//! Records: what a Go program of ours writes, through a pipe.
+//! Records: reads the output of our Go programs through a pipe.
 //!
-//! From: a program under `cmd/` that writes records back to back. A record is fields, each a length (32 bits, big
-//!       endian) and as many bytes.
-//! To:   [`random_objects`](crate::random_objects) and [`words`](crate::words()), one record at a time; none is stored.
+//! Input:  a program under `cmd/` that writes records back to back. Each field of a record is a length (32 bits, big
+//!         endian) followed by that many bytes.
+//! Output: one record at a time, for [`random_objects`](crate::random_objects) and [`words`](crate::words()). Records
+//!         are streamed, not collected.
 
 use std::io::{self, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use crate::binaries::{Binaries, BuildError};
 
-/// Longer than any field that a program writes: past this, it is no field.
-const LONGEST: u32 = 1 << 24;
+/// Larger than any field that a program writes. A larger length means that the stream is corrupt.
+const MAX_FIELD_LENGTH: u32 = 1 << 24;
 
-/// Why a record did not arrive.
+/// Why reading a record failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
-    /// There is no program to ask.
-    #[error("no binaries")]
+    /// The binaries could not be built.
+    #[error("failed to build the binaries")]
     Build(#[from] BuildError),
-    /// The program could not be run, or its stream broke off within a record.
-    #[error("the stream of records broke off")]
+    /// The program could not be started, or its output ended within a record or is invalid.
+    #[error("failed to read records")]
     Stream(#[from] io::Error),
-    /// The program failed; it has said why on stderr.
-    #[error("the program that writes records ended with {0}")]
+    /// The program failed; its stderr has the reason.
+    #[error("the program that writes records failed with {0}")]
     Failed(ExitStatus),
 }
 
-/// The stream of a program. Dropping it ends the program.
+/// The records of a running program. Dropping them kills the program.
 #[derive(Debug)]
 pub(crate) struct Records {
     program: Child,
@@ -36,8 +37,8 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Runs the program.
-    pub(crate) fn of<const N: usize>(program: &str, arguments: [&str; N]) -> Result<Self, RecordError> {
+    /// Starts the program.
+    pub(crate) fn run<const N: usize>(program: &str, arguments: [&str; N]) -> Result<Self, RecordError> {
         let mut program = Command::new(Binaries::get()?.path(program))
             .args(arguments)
             .stdin(Stdio::null())
@@ -47,7 +48,7 @@ impl Records {
         Ok(Self { program, stream: BufReader::with_capacity(1 << 18, stdout), ended: false })
     }
 
-    /// The next record, which has `N` fields; `None` after the last, and after an error.
+    /// Returns the next record, which has `N` fields, or `None` after the last record and after an error.
     pub(crate) fn next<const N: usize>(&mut self) -> Option<Result<[Vec<u8>; N], RecordError>> {
         if self.ended {
             return None;
@@ -70,7 +71,7 @@ impl Records {
         Ok(Some(record))
     }
 
-    /// Reads a length and as many bytes. The length's first byte may have been read already.
+    /// Reads one field. `first` is the first byte of its length, if that has already been read.
     fn field(&mut self, first: Option<u8>) -> io::Result<Vec<u8>> {
         let mut length = [0; 4];
         match first {
@@ -81,8 +82,8 @@ impl Records {
             None => self.stream.read_exact(&mut length)?,
         }
         let length = u32::from_be_bytes(length);
-        if length > LONGEST {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a field of {length} bytes")));
+        if length > MAX_FIELD_LENGTH {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("invalid field length {length}")));
         }
         let mut field = vec![0; length as usize];
         self.stream.read_exact(&mut field)?;
@@ -90,14 +91,14 @@ impl Records {
     }
 }
 
-/// A field that is text.
+/// Decodes a field as UTF-8.
 pub(crate) fn text(field: Vec<u8>) -> io::Result<String> {
     String::from_utf8(field).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 impl Drop for Records {
     fn drop(&mut self) {
-        let _ = self.program.kill(); // fails only if it has ended
+        let _ = self.program.kill(); // fails only if the program has exited
         let _ = self.program.wait();
     }
 }

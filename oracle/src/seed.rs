@@ -1,18 +1,18 @@
-//! Seed: what random objects are made of.
+//! Seed: makes random test data reproducible.
 
 use std::env::VarError;
 
-/// The seed unless another is asked for: the gate asks the same each time.
-const USUAL: u64 = 1;
+/// The default seed, fixed so that CI is deterministic.
+const DEFAULT: u64 = 1;
 
-/// `$WATCHKEEPER_SEED`, or the usual one. It is printed, for who has to ask again.
+/// Returns `$WATCHKEEPER_SEED`, or the default seed if it is not set. Prints it, so that a failure can be reproduced.
 ///
 /// # Panics
-/// If what stands there is no number: somebody wants a seed and would get another.
+/// Panics if the variable is not a number, rather than run with another seed than the requested one.
 pub fn seed() -> u64 {
     let seed = match std::env::var("WATCHKEEPER_SEED") {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("WATCHKEEPER_SEED is not a number: {text:?}")),
-        Err(VarError::NotPresent) => USUAL,
+        Err(VarError::NotPresent) => DEFAULT,
         Err(VarError::NotUnicode(text)) => panic!("WATCHKEEPER_SEED is not a number: {text:?}"),
     };
     println!("WATCHKEEPER_SEED={seed}");

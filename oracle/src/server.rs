@@ -1,6 +1,6 @@
-//! Server: the command lines of etcd, kube-apiserver and kube-controller-manager, and the files they name.
+//! Server: the command lines of etcd, kube-apiserver and kube-controller-manager, and the files that they refer to.
 //!
-//! As near to the defaults as a server on one loopback address can be.
+//! Flags keep their defaults wherever a server on a loopback address allows it.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::certificates::Certificates;
 use crate::kubeconfig;
 
-/// Loopback ports that were free when they were chosen. Until a server listens on one, anybody may take it.
+/// Loopback ports that were free when they were chosen. Another process may take one before our server listens on it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ports {
     pub(crate) etcd: u16,
@@ -38,15 +38,15 @@ impl Ports {
     }
 }
 
-/// Ports that are free now, and all different.
+/// Returns three distinct ports that are currently free.
 pub(crate) fn free_ports() -> io::Result<[u16; 3]> {
-    // All are held until all are chosen, or one would be chosen twice.
-    let held: [_; 3] = std::array::from_fn(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
-    let [a, b, c] = held.map(|held| Ok::<_, io::Error>(held?.local_addr()?.port()));
+    // Keeps all listeners open until every port is chosen: a closed one could be chosen twice.
+    let listeners: [_; 3] = std::array::from_fn(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+    let [a, b, c] = listeners.map(|listener| Ok::<_, io::Error>(listener?.local_addr()?.port()));
     Ok([a?, b?, c?])
 }
 
-/// Writes the files that the servers and their users read.
+/// Writes the files that the servers and their clients read.
 pub(crate) fn write_files(directory: &Path, ports: Ports, secrets: &Certificates) -> io::Result<()> {
     let files = [
         ("ca.pem", secrets.authority.clone()),
@@ -60,12 +60,13 @@ pub(crate) fn write_files(directory: &Path, ports: Ports, secrets: &Certificates
     files.iter().try_for_each(|(name, content)| write_file(directory, name, content))
 }
 
-/// Writes a file that nobody else may read.
+/// Writes a file that only its owner may read.
 pub(crate) fn write_file(directory: &Path, name: &str, content: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(name))?;
     file.write_all(content.as_bytes())
 }
 
+/// Returns etcd's command line. `client` and `peer` are the URLs to listen on.
 pub(crate) fn etcd(directory: &Path, client: &str, peer: &str) -> Vec<String> {
     let data = directory.join("etcd").display().to_string();
     vec![
@@ -76,23 +77,24 @@ pub(crate) fn etcd(directory: &Path, client: &str, peer: &str) -> Vec<String> {
         format!("--listen-peer-urls={peer}"),
         format!("--initial-advertise-peer-urls={peer}"),
         format!("--initial-cluster=oracle={peer}"),
-        "--unsafe-no-fsync".to_owned(), // nobody will want the data after a crash
+        "--unsafe-no-fsync".to_owned(), // the data does not have to survive a crash
         "--log-level=warn".to_owned(),
     ]
 }
 
+/// Returns kube-apiserver's command line. A flag in `overrides` replaces our own value.
 pub(crate) fn apiserver(
     directory: &Path,
     ports: Ports,
-    controllers: bool,
-    own: &[String],
+    controller_manager: bool,
+    overrides: &[String],
 ) -> impl Iterator<Item = String> + use<> {
     let file = |name: &str| directory.join(name).display().to_string();
     let mut arguments = vec![
         format!("--etcd-servers={}", ports.etcd_url()),
         "--bind-address=127.0.0.1".to_owned(),
         "--advertise-address=127.0.0.1".to_owned(),
-        // There is one server, and its address may not be an endpoint's.
+        // Endpoints must not have a loopback address, and this is the only server.
         "--endpoint-reconciler-type=none".to_owned(),
         format!("--secure-port={}", ports.apiserver),
         format!("--tls-cert-file={}", file("server.pem")),
@@ -106,17 +108,18 @@ pub(crate) fn apiserver(
         format!("--service-account-signing-key-file={}", file("service-account.key")),
         "--allow-privileged=true".to_owned(),
     ];
-    if !controllers {
-        // Nobody makes the service accounts that this plugin would have every pod wait for.
+    if !controller_manager {
+        // This plugin rejects pods until kube-controller-manager has created their service account.
         arguments.push("--disable-admission-plugins=ServiceAccount".to_owned());
     }
-    // Some flags add up when repeated, so one that the caller sets has to stand alone.
+    // Some flags accumulate when repeated, so an override must be the only occurrence of its flag.
     let flag = |argument: &str| argument.split('=').next().unwrap_or_default().to_owned();
-    arguments.retain(|ours| own.iter().all(|theirs| flag(ours) != flag(theirs)));
-    arguments.extend_from_slice(own);
+    arguments.retain(|ours| overrides.iter().all(|theirs| flag(ours) != flag(theirs)));
+    arguments.extend_from_slice(overrides);
     arguments.into_iter()
 }
 
+/// Returns kube-controller-manager's command line.
 pub(crate) fn controller_manager(directory: &Path) -> Vec<String> {
     let file = |name: &str| directory.join(name).display().to_string();
     vec![

@@ -1,60 +1,60 @@
 //! Testdata: the objects that k8s.io/api publishes, one of every kind, with every field set.
 //!
-//! From: `testdata/HEAD` of the module k8s.io/api at the version that `go.mod` pins.
-//! To:   the codec tests, as JSON, protobuf and YAML of the same object.
+//! Input:  `testdata/HEAD` of the module k8s.io/api at the version that `go.mod` pins.
+//! Output: the JSON, protobuf and YAML encodings of each object, for the codec tests.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::{fs, io, vec};
 
-use crate::binaries::checkout;
+use crate::binaries::manifest_dir;
 
-/// Why there is no testdata.
+/// Why the testdata could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TestdataError {
-    /// Go could not be run.
-    #[error("go could not be run")]
+    /// Go could not be started.
+    #[error("failed to run go")]
     Go(#[source] io::Error),
-    /// Go could not find or fetch the module.
-    #[error("go does not know the module k8s.io/api: {0}")]
+    /// Go could not find or download the module.
+    #[error("failed to download the module k8s.io/api: {0}")]
     Module(String),
     /// A file could not be read.
-    #[error("{path} could not be read")]
+    #[error("failed to read {path}")]
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// One object in three forms.
+/// An object in three encodings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sample {
-    /// Of the kind; empty for the core group.
+    /// The API group; empty for the core group.
     pub group: String,
-    /// Of the kind.
+    /// The API version.
     pub version: String,
-    /// Of the object.
+    /// The kind.
     pub kind: String,
-    /// As JSON, indented.
+    /// Indented JSON.
     pub json: Vec<u8>,
-    /// As protobuf, envelope and all.
+    /// Protobuf, including the envelope.
     pub pb: Vec<u8>,
-    /// As YAML.
+    /// YAML.
     pub yaml: Vec<u8>,
 }
 
-/// The samples that [`testdata`] found, in the order of their names.
+/// An iterator over the samples that [`testdata`] found, sorted by file name.
 #[derive(Debug)]
 pub struct Testdata {
     files: vec::IntoIter<PathBuf>,
 }
 
-/// Finds the published samples.
+/// Downloads the module if it is not cached, and returns its samples.
 pub fn testdata() -> Result<Testdata, TestdataError> {
     go(["mod", "download", "k8s.io/api"])?;
     let module = go(["list", "-m", "-f", "{{.Dir}}", "k8s.io/api"])?.stdout;
@@ -79,21 +79,22 @@ impl Iterator for Testdata {
     }
 }
 
-/// Reads `GROUP.VERSION.KIND.json`, its `.pb` and its `.yaml`. A group may have dots of its own.
+/// Reads `GROUP.VERSION.KIND.json`, `.pb` and `.yaml`. The group may contain dots.
 fn sample(file: &Path) -> Result<Sample, TestdataError> {
     let read = |path: PathBuf| fs::read(&path).map_err(|source| TestdataError::File { path, source });
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     let mut parts = name.rsplitn(3, '.').map(str::to_owned);
     let [kind, version, group] = std::array::from_fn(|_| parts.next().unwrap_or_default());
     let group = if group == "core" { String::new() } else { group };
-    let form = |extension| read(file.with_extension(extension));
-    Ok(Sample { group, version, kind, json: form("json")?, pb: form("pb")?, yaml: form("yaml")? })
+    let encoding = |extension| read(file.with_extension(extension));
+    Ok(Sample { group, version, kind, json: encoding("json")?, pb: encoding("pb")?, yaml: encoding("yaml")? })
 }
 
+/// Runs `go` in the module's root.
 fn go<const N: usize>(arguments: [&str; N]) -> Result<Output, TestdataError> {
     let output = Command::new("go")
         .args(arguments)
-        .current_dir(checkout())
+        .current_dir(manifest_dir())
         .stdin(Stdio::null())
         .output()
         .map_err(TestdataError::Go)?;

@@ -1,29 +1,30 @@
-//! Words: short texts, and what Go reads in them.
+//! Words: short texts, and the results of parsing them in Go.
 //!
-//! From: the Go program `words`, through a pipe. The same topic and count give the same texts every time.
-//! To:   the tests of selectors, statuses, moments, versions and quantities, one text at a time; none is stored.
+//! Input:  the Go program `words`, through a pipe. The same topic and count always give the same texts.
+//! Output: one text at a time, for the tests of selectors, statuses, times, versions and quantities. Texts are
+//!         streamed, not collected.
 
 use crate::records::{RecordError, Records, text};
 
-/// A question, and what Go answers.
+/// A text and Go's result for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Word {
-    /// A text, or several in JSON.
-    pub question: String,
-    /// In JSON; `null` where Go refuses the question.
-    pub answer: String,
+    /// The input: a plain text, or JSON.
+    pub input: String,
+    /// Go's result in JSON; `null` if Go rejects the input.
+    pub result: String,
 }
 
-/// The stream of [`words()`]. Dropping it ends the program.
+/// An iterator over [`words()`]. Dropping it kills the program.
 #[derive(Debug)]
 pub struct Words {
     records: Records,
 }
 
-/// Asks Go about a topic: its known texts, and `count` random ones. The topics are those of `cmd/words`.
+/// Returns the fixed texts of a topic and `count` random ones. `cmd/words` lists the topics.
 pub fn words(topic: &str, count: usize) -> Result<Words, RecordError> {
-    Ok(Words { records: Records::of("words", [&format!("-n={count}"), topic])? })
+    Ok(Words { records: Records::run("words", [&format!("-n={count}"), topic])? })
 }
 
 impl Iterator for Words {
@@ -31,9 +32,6 @@ impl Iterator for Words {
 
     fn next(&mut self) -> Option<Self::Item> {
         let record = self.records.next()?;
-        Some(
-            record
-                .and_then(|[question, answer]| Ok(Word { question: text(question)?, answer: text(answer)? })),
-        )
+        Some(record.and_then(|[input, result]| Ok(Word { input: text(input)?, result: text(result)? })))
     }
 }

@@ -1,4 +1,4 @@
-//! Users of the web service, as the real API server knows them and RBAC lets them.
+//! Users of the web service: authentication and RBAC by the real API server.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -15,43 +15,43 @@ use watchkeeper_oracle::Cluster;
 use watchkeeper_web::access::{AccessError, Identity, ResourceAttributes};
 use watchkeeper_web::{Options, Server, Service};
 
-/// Posts an object as somebody who may do everything.
-async fn post(cluster: &Cluster, path: &str, object: Value) -> Value {
+/// Creates an object as a cluster administrator.
+async fn create(cluster: &Cluster, path: &str, object: Value) -> Value {
     let request = Request::builder()
         .method(Method::POST)
         .uri(path)
         .header("content-type", "application/json")
         .body(Bytes::from(object.to_string()));
-    let answer = cluster.send(request.unwrap()).await.unwrap();
-    assert!(answer.status().is_success(), "{path}: {answer:?}");
-    serde_json::from_slice(answer.body()).unwrap()
+    let response = cluster.send(request.unwrap()).await.unwrap();
+    assert!(response.status().is_success(), "{path}: {response:?}");
+    serde_json::from_slice(response.body()).unwrap()
 }
 
-/// A service account that may read pods and services of the namespace `a`, and its token.
-async fn viewer(cluster: &Cluster) -> String {
+/// Creates a service account that can read pods and services in the namespace `a`, and returns its token.
+async fn create_viewer(cluster: &Cluster) -> String {
     for name in ["a", "b"] {
-        post(cluster, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
+        create(cluster, "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
     }
     let named = |name: &str| json!({"metadata": {"name": name}});
-    post(cluster, "/api/v1/namespaces/a/serviceaccounts", named("viewer")).await;
+    create(cluster, "/api/v1/namespaces/a/serviceaccounts", named("viewer")).await;
     let mut role = named("viewer");
     role["rules"] =
         json!([{"apiGroups": [""], "resources": ["pods", "services"], "verbs": ["get", "list", "watch"]}]);
-    post(cluster, "/apis/rbac.authorization.k8s.io/v1/namespaces/a/roles", role).await;
+    create(cluster, "/apis/rbac.authorization.k8s.io/v1/namespaces/a/roles", role).await;
     let mut binding = named("viewer");
     binding["roleRef"] = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "viewer"});
     binding["subjects"] = json!([{"kind": "ServiceAccount", "name": "viewer", "namespace": "a"}]);
-    post(cluster, "/apis/rbac.authorization.k8s.io/v1/namespaces/a/rolebindings", binding).await;
+    create(cluster, "/apis/rbac.authorization.k8s.io/v1/namespaces/a/rolebindings", binding).await;
     let issued =
-        post(cluster, "/api/v1/namespaces/a/serviceaccounts/viewer/token", json!({"spec": {}})).await;
+        create(cluster, "/api/v1/namespaces/a/serviceaccounts/viewer/token", json!({"spec": {}})).await;
     issued["status"]["token"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_sees_what_rbac_lets_them_see() {
+async fn users_can_read_what_rbac_allows() {
     let cluster = Cluster::start().await.unwrap();
-    let token = viewer(&cluster).await;
-    // The service itself is known by its certificate, and may do everything.
+    let token = create_viewer(&cluster).await;
+    // The service itself authenticates by its certificate, and has all permissions.
     let config =
         Config::load(&Sources::File(cluster.kubeconfig().to_owned()), &Overrides::default()).unwrap();
     assert!(config.certificate.is_some());
@@ -61,9 +61,11 @@ async fn a_user_sees_what_rbac_lets_them_see() {
     let user = access.authenticate(&Secret::from(token.as_str())).await.unwrap();
     assert_eq!(user.name, "system:serviceaccount:a:viewer");
     assert!(user.groups.contains(&"system:serviceaccounts:a".to_owned()), "{user:?}");
-    let who = Identity::User(user);
+    let identity = Identity::User(user);
     let check = async |verb: &str, resource: &str, namespace: &str| {
-        access.authorize(&who, ResourceAttributes { verb, group: "", resource, namespace, name: "" }).await
+        access
+            .authorize(&identity, ResourceAttributes { verb, group: "", resource, namespace, name: "" })
+            .await
     };
     for verb in ["get", "list", "watch"] {
         check(verb, "pods", "a").await.unwrap();
@@ -71,14 +73,14 @@ async fn a_user_sees_what_rbac_lets_them_see() {
     for (verb, resource, namespace) in
         [("list", "pods", "b"), ("list", "pods", ""), ("list", "secrets", "a"), ("delete", "pods", "a")]
     {
-        let refused = check(verb, resource, namespace).await.unwrap_err();
-        assert!(
-            matches!(refused, AccessError::Forbidden(_)),
-            "{verb} {resource} in {namespace:?}: {refused}"
-        );
+        let error = check(verb, resource, namespace).await.unwrap_err();
+        assert!(matches!(error, AccessError::Forbidden(_)), "{verb} {resource} in {namespace:?}: {error}");
     }
-    let whole = check("list", "pods", "").await.unwrap_err().to_string();
-    assert!(whole.ends_with("choose a namespace that you may read (namespace=...)"), "{whole}");
+    let all_namespaces = check("list", "pods", "").await.unwrap_err().to_string();
+    assert!(
+        all_namespaces.ends_with("choose a namespace that you may read (namespace=...)"),
+        "{all_namespaces}"
+    );
     let forged = access.authenticate(&Secret::from(format!("{token}x"))).await.unwrap_err();
     assert!(matches!(forged, AccessError::Unauthenticated(_)), "{forged}");
 
@@ -88,14 +90,14 @@ async fn a_user_sees_what_rbac_lets_them_see() {
     let http: HttpClient<_, Empty<Bytes>> = HttpClient::builder(TokioExecutor::new()).build_http();
     let get = async |path: &str, token: &str| {
         let request = Request::get(format!("{url}{path}")).header("authorization", format!("Bearer {token}"));
-        let answer = http.request(request.body(Empty::new()).unwrap()).await.unwrap();
-        let status = answer.status().as_u16();
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        let response = http.request(request.body(Empty::new()).unwrap()).await.unwrap();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, serde_json::from_slice::<Value>(&body).unwrap_or_default())
     };
     assert_eq!(get("/ping", &token).await.0, 200);
     assert_eq!(get("/ping", "forged").await.0, 401);
-    // By way of the proxy they are themselves, though the service could do more.
+    // The proxy forwards requests with the user's identity, not with the permissions of the service.
     let (status, pods) = get("/api/v1/namespaces/a/pods", &token).await;
     assert_eq!((status, &pods["kind"]), (200, &json!("PodList")));
     for (path, reason) in [
@@ -103,9 +105,9 @@ async fn a_user_sees_what_rbac_lets_them_see() {
         ("/api/v1/pods", "system:serviceaccount:a:viewer"),
         ("/api/v1/namespaces/a/secrets", "--proxy-secrets"),
     ] {
-        let (status, refused) = get(path, &token).await;
-        assert_eq!((status, &refused["reason"]), (403, &json!("Forbidden")), "{path}");
-        assert!(refused["message"].as_str().unwrap().contains(reason), "{refused}");
+        let (status, error) = get(path, &token).await;
+        assert_eq!((status, &error["reason"]), (403, &json!("Forbidden")), "{path}");
+        assert!(error["message"].as_str().unwrap().contains(reason), "{error}");
     }
     stop.cancel();
     running.await.unwrap();

@@ -1,5 +1,5 @@
-//! Every verb, method and subresource of the ClientSet and of the dynamic client: on the real server and on ours, in
-//! protobuf, in JSON and without types, all come to the same.
+//! Every verb, method and subresource of the ClientSet and of the dynamic client has the same result on the real
+//! server and on ours, in protobuf, in JSON and with dynamic objects.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -27,7 +27,7 @@ use watchkeeper_testkit::TestCluster;
 use access::{Access, Target, Transcript, object};
 
 /// The real server with a separate namespace per access method.
-async fn real_place(real: &Cluster, access: Access) -> Target {
+async fn real_target(real: &Cluster, access: Access) -> Target {
     let target = Target::new(real.kubeconfig(), &format!("test-{access:?}").to_lowercase());
     let namespace = DynamicObject::new("v1", "Namespace", &target.namespace);
     let namespaces = target.client.dynamic(&"v1".parse().unwrap(), "namespaces");
@@ -40,7 +40,7 @@ async fn real_and_ours(play: impl AsyncFn(Access, &Target) -> Transcript) -> [Tr
     let real = Cluster::start().await.unwrap();
     let (mut of_real, mut of_ours) = (Vec::new(), Vec::new());
     for access in Access::ALL {
-        of_real.push(play(access, &real_place(&real, access).await).await);
+        of_real.push(play(access, &real_target(&real, access).await).await);
         let ours = TestCluster::start().await.unwrap();
         let target = Target::new(ours.kubeconfig_path(), ours.namespace());
         of_ours.push(play(access, &target).await);
@@ -57,52 +57,46 @@ async fn real_and_ours(play: impl AsyncFn(Access, &Target) -> Transcript) -> [Tr
 }
 
 #[tokio::test]
-async fn every_verb_answers_the_same_as_on_the_real_server() {
+async fn every_verb_has_the_same_result_as_on_the_real_server() {
     let [real, ours] = real_and_ours(verbs::play).await;
     real.assert_same(&ours, "real, ours");
     verbs::check(&real);
 }
 
 #[tokio::test]
-async fn every_subresource_answers_the_same_as_on_the_real_server() {
+async fn every_subresource_has_the_same_result_as_on_the_real_server() {
     let [real, ours] = real_and_ours(subresources::play).await;
     real.assert_same(&ours, "real, ours");
     subresources::check(&real);
 }
 
-/// What is not the same, and why.
+/// Expected differences, with reasons.
 const EXPLAINED: &[(&str, &str)] = &[
-    (
-        "authentication.k8s.io/v1 selfsubjectreviews: create ",
-        "each server names its administrator, and how he is known",
-    ),
+    ("authentication.k8s.io/v1 selfsubjectreviews: create ", "the administrators of the two servers differ"),
     (
         "authorization.k8s.io/v1 localsubjectaccessreviews: create ",
-        "whoever the embedded server knows may do everything",
+        "the embedded server allows everything to authenticated users",
     ),
-    (
-        "authorization.k8s.io/v1 selfsubjectrulesreviews: create ",
-        "so there is one rule, and none that RBAC adds",
-    ),
-    ("authorization.k8s.io/v1 subjectaccessreviews: create ", "so she may too, of whom RBAC knows nothing"),
+    ("authorization.k8s.io/v1 selfsubjectrulesreviews: create ", "without RBAC there is a single rule"),
+    ("authorization.k8s.io/v1 subjectaccessreviews: create ", "without RBAC any user is allowed"),
 ];
 
-/// Nothing is kept, because what the samples would do to each other (webhooks, quotas) is not what is asked.
+/// Uses dry runs, because stored samples would affect each other (webhooks, quotas).
 #[tokio::test]
-async fn every_method_answers_the_same_as_on_the_real_server() {
+async fn every_method_has_the_same_result_as_on_the_real_server() {
     let dry = WriteOptions { dry_run: true, ..Default::default() };
     let [real, ours] =
         real_and_ours(async |access, target| every_method::play(access, target, &dry).await).await;
     every_method::check_embedded(&ours);
-    let of_real =
+    let is_real_only =
         |step: &str| every_method::ROWS.iter().any(|row| !row.embedded && step.starts_with(&row.what()));
     let mut explained = Vec::new();
     let mut found = Vec::new();
-    for (step, answers) in real.differences(&ours) {
+    for (step, results) in real.differences(&ours) {
         match EXPLAINED.iter().find(|(explained, _)| step.starts_with(explained)) {
             Some((step, _)) => explained.push(*step),
-            None if of_real(&step) => {}
-            None => found.push(format!("{step}\n  {answers}")),
+            None if is_real_only(&step) => {}
+            None => found.push(format!("{step}\n  {results}")),
         }
     }
     assert!(found.is_empty(), "{} steps differ:\n{}", found.len(), found.join("\n"));
@@ -111,15 +105,15 @@ async fn every_method_answers_the_same_as_on_the_real_server() {
 }
 
 #[tokio::test]
-async fn what_is_applied_to_the_real_server_is_extracted_again() {
+async fn applied_fields_can_be_extracted_from_the_real_server() {
     let real = Cluster::start().await.unwrap();
     for access in [Access::Protobuf, Access::Json] {
-        let target = real_place(&real, access).await;
+        let target = real_target(&real, access).await;
         Box::pin(applied::play(access, &target)).await;
     }
 }
 
-/// A request for a certificate.
+/// Returns a CertificateSigningRequest.
 fn signing_request() -> Value {
     let key = rcgen::KeyPair::generate().unwrap();
     let request = rcgen::CertificateParams::default().serialize_request(&key).unwrap().pem().unwrap();
@@ -139,9 +133,9 @@ fn approved() -> Value {
     json!([{"type": "Approved", "status": "True", "reason": "Asked", "message": "why not"}])
 }
 
-/// What the embedded server does not have.
+/// The embedded server does not have this resource.
 #[tokio::test]
-async fn an_approval_is_the_same_however_it_is_asked() {
+async fn an_approval_has_the_same_result_with_every_access_method() {
     let real = Cluster::start().await.unwrap();
     let (request, write) = (signing_request(), WriteOptions::default());
     let patch = json!({"metadata": {"labels": {"seen": "true"}}});
@@ -181,7 +175,7 @@ async fn an_approval_is_the_same_however_it_is_asked() {
         assert_eq!(transcript.step("update")["status"]["conditions"][0]["reason"], "Asked");
         transcripts.push(transcript);
     }
-    let [protobuf, json, dynamic] = &transcripts[..] else { panic!("three ways") };
+    let [protobuf, json, dynamic] = &transcripts[..] else { panic!("not three transcripts") };
     protobuf.assert_same(json, "protobuf, JSON");
     json.assert_same(dynamic, "typed, dynamic");
 }

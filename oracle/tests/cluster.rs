@@ -1,4 +1,4 @@
-//! What a [`Cluster`] promises: it is real, and it is gone afterwards.
+//! A [`Cluster`] runs the real servers, and leaves nothing behind.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use watchkeeper_oracle::{Cluster, StartError};
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 #[tokio::test]
-async fn it_is_a_real_server_that_real_clients_speak_to() -> Outcome {
+async fn real_clients_can_use_the_cluster() -> Outcome {
     let cluster = Cluster::start().await?;
 
     let version = cluster.request(Method::GET, "/version", "application/json").await?;
@@ -22,7 +22,7 @@ async fn it_is_a_real_server_that_real_clients_speak_to() -> Outcome {
 
     for context in ["certificate", "token"] {
         let names = ["--context", context, "get", "namespaces", "-o", "name"];
-        let names = cluster.kubectl().says(names, "").await?;
+        let names = cluster.kubectl().stdout(names, "").await?;
         assert!(names.contains("namespace/default"), "{names}");
     }
 
@@ -38,7 +38,7 @@ async fn it_is_a_real_server_that_real_clients_speak_to() -> Outcome {
 }
 
 #[tokio::test]
-async fn it_turns_away_who_is_nobody() -> Outcome {
+async fn an_invalid_token_is_rejected() -> Outcome {
     let cluster = Cluster::start().await?;
     let request = Request::get("/api/v1/namespaces")
         .header("authorization", "Bearer nobody")
@@ -48,51 +48,51 @@ async fn it_turns_away_who_is_nobody() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_server_that_was_killed_starts_again_with_its_data() -> Outcome {
+async fn a_killed_server_restarts_with_its_data() -> Outcome {
     let mut cluster = Cluster::start().await?;
-    cluster.kubectl().says(["create", "namespace", "lasting"], "").await?;
+    cluster.kubectl().stdout(["create", "namespace", "persistent"], "").await?;
     let (url, before) = (cluster.url(), cluster.processes()?);
     cluster.kill_apiserver()?;
     cluster.start_apiserver().await?;
     assert_eq!(cluster.url(), url);
     let after = cluster.processes()?;
     assert!(before[0] == after[0] && before[1] != after[1], "{before:?} {after:?}");
-    let found = cluster.request(Method::GET, "/api/v1/namespaces/lasting", "application/json").await?;
+    let found = cluster.request(Method::GET, "/api/v1/namespaces/persistent", "application/json").await?;
     assert_eq!(found.status(), StatusCode::OK);
     Ok(())
 }
 
 #[tokio::test]
-async fn with_a_controller_manager_namespaces_are_furnished() -> Outcome {
+async fn the_controller_manager_populates_new_namespaces() -> Outcome {
     let cluster = Cluster::builder().controller_manager(true).start().await?;
-    cluster.kubectl().says(["create", "namespace", "furnished"], "").await?;
-    let waited = [
+    cluster.kubectl().stdout(["create", "namespace", "populated"], "").await?;
+    let wait = [
         "wait",
-        "--namespace=furnished",
+        "--namespace=populated",
         "--for=create",
         "--timeout=60s",
         "serviceaccount/default",
         "configmap/kube-root-ca.crt",
     ];
-    let furnished = cluster.kubectl().run(waited, "").await?;
-    assert_eq!(furnished.code, Some(0), "{furnished:?}\n{}", cluster.logs());
+    let waited = cluster.kubectl().run(wait, "").await?;
+    assert_eq!(waited.code, Some(0), "{waited:?}\n{}", cluster.logs());
     Ok(())
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_start_says_why() {
+async fn a_server_that_cannot_start_reports_its_log() {
     let failed = Cluster::builder().apiserver_arg("--no-such-flag=1").start().await;
     let Err(StartError::Ended { name: "kube-apiserver", log, .. }) = failed else {
-        panic!("started with a flag that is none: {failed:?}")
+        panic!("started with an unknown flag: {failed:?}")
     };
     assert!(log.contains("unknown flag: --no-such-flag"), "{log}");
 }
 
 #[tokio::test]
-async fn nothing_is_left_behind_when_it_is_dropped() -> Outcome {
+async fn nothing_is_left_behind_when_the_cluster_is_dropped() -> Outcome {
     let cluster = Cluster::builder().controller_manager(true).start().await?;
     let directory = cluster.directory().to_owned();
-    // Each server has its keeper.
+    // Three servers, each with a keeper process.
     assert_eq!(processes_of(&directory)?.len(), 6, "{:?}", processes_of(&directory));
 
     drop(cluster);
@@ -108,7 +108,7 @@ async fn nothing_is_left_behind_when_the_test_panics() -> Outcome {
 
     let test = tokio::spawn(async move {
         let _held = cluster;
-        panic!("as a failed assertion would");
+        panic!("like a failed assertion");
     });
     assert!(test.await.is_err_and(|error| error.is_panic()));
     assert_eq!(processes_of(&directory)?, [] as [String; 0]);
@@ -120,27 +120,29 @@ async fn nothing_is_left_behind_when_the_test_panics() -> Outcome {
 fn nothing_is_left_behind_when_the_owner_is_killed() -> Outcome {
     let mut owner = Command::new(env!("CARGO_BIN_EXE_watchkeeper-oracle")).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
-    let stdout = owner.stdout.take().ok_or("its stdout is a pipe")?;
+    let stdout = owner.stdout.take().ok_or("stdout is not a pipe")?;
     io::BufRead::read_line(&mut io::BufReader::new(stdout), &mut line)?;
-    let kubeconfig = line.trim().strip_prefix("export KUBECONFIG=").ok_or("the owner has no cluster")?;
-    let directory = Path::new(kubeconfig).parent().map(PathBuf::from).ok_or("a file is in a directory")?;
+    let kubeconfig =
+        line.trim().strip_prefix("export KUBECONFIG=").ok_or("the owner printed no kubeconfig")?;
+    let directory =
+        Path::new(kubeconfig).parent().map(PathBuf::from).ok_or("the kubeconfig has no parent directory")?;
     assert_eq!(processes_of(&directory)?.len(), 4, "{:?}", processes_of(&directory));
 
     owner.kill()?; // SIGKILL
     owner.wait()?;
     let deadline = Instant::now() + Duration::from_secs(30);
     while !processes_of(&directory)?.is_empty() || directory.exists() {
-        assert!(Instant::now() < deadline, "still there: {:?}", processes_of(&directory));
+        assert!(Instant::now() < deadline, "processes left behind: {:?}", processes_of(&directory));
         thread::yield_now();
     }
     Ok(())
 }
 
-/// The command lines, of all processes there are, that name the directory.
+/// Returns the command lines of all processes that contain the directory.
 fn processes_of(directory: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
-        // A process may end while we look at it; one that has ended has no command line.
+        // A process may exit during the scan; a zombie has an empty command line.
         let Ok(command) = fs::read(entry?.path().join("cmdline")) else { continue };
         let command = String::from_utf8_lossy(&command).replace('\0', " ");
         if command.contains(&*directory.to_string_lossy()) {

@@ -1,6 +1,6 @@
-//! The codecs against Go's: every kind, both ways.
+//! The codecs compared with Go's, for every kind and in both directions.
 //!
-//! JSON must be equal as a value, and protobuf byte for byte.
+//! JSON must be equal as a value, protobuf byte for byte.
 
 use std::fmt::Write as _;
 
@@ -13,11 +13,12 @@ use watchkeeper_wire::{Annotations, Kind, json};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// How many objects of each kind are compared, and how many differences are shown.
+/// Number of random objects of each kind.
 const PER_KIND: usize = 1_000;
+/// Maximum number of differences in the failure message.
 const SHOWN: usize = 10;
 
-/// Counts comparisons, and keeps the first differences.
+/// Counts comparisons, and reports the first differences.
 #[derive(Default)]
 struct Tally {
     compared: usize,
@@ -45,9 +46,9 @@ impl Tally {
         }
     }
 
-    fn finish(self, least: usize) {
+    fn finish(self, min_compared: usize) {
         assert!(self.different == 0, "{} of {} differ\n{}", self.different, self.compared, self.report);
-        assert!(self.compared >= least, "only {} were compared", self.compared);
+        assert!(self.compared >= min_compared, "only {} comparisons", self.compared);
     }
 }
 
@@ -59,7 +60,7 @@ fn show_bytes(bytes: &impl AsRef<[u8]>) -> String {
     bytes.as_ref().escape_ascii().to_string()
 }
 
-/// The JSON of a protobuf body, as a value.
+/// Converts a protobuf body to a JSON value.
 fn json_of(pb: &[u8], kind: &Kind) -> Result<Value, String> {
     let envelope = Envelope::open(pb).map_err(text)?;
     let types = if is_typed(kind) { Types::Named } else { Types::Omitted };
@@ -68,8 +69,8 @@ fn json_of(pb: &[u8], kind: &Kind) -> Result<Value, String> {
     value(&out)
 }
 
-/// JSON as a value to compare, for documents that serde_json would not read as they are: raw JSON may hold numbers
-/// beyond any type, which are compared as texts, and halves of surrogate pairs, which Go reads as U+FFFD.
+/// Parses JSON that serde_json would reject or change: raw JSON may contain numbers out of the range of any type,
+/// which are compared as strings, and unpaired surrogates, which Go reads as U+FFFD.
 fn value(json: &[u8]) -> Result<Value, String> {
     let unit =
         |text: &str| text.strip_prefix("\\u").and_then(|hex| u16::from_str_radix(hex.get(..4)?, 16).ok());
@@ -104,7 +105,7 @@ fn value(json: &[u8]) -> Result<Value, String> {
     serde_json::from_str(&out).map_err(|error| format!("{error} in {out}"))
 }
 
-/// The protobuf body of a JSON object.
+/// Converts a JSON object to a protobuf body.
 fn protobuf_of(json: &[u8], kind: &Kind) -> Result<Vec<u8>, String> {
     let message = transcode::to_protobuf(&Encoded::json(json), kind).map_err(text)?;
     Ok(match is_typed(kind) {
@@ -113,7 +114,7 @@ fn protobuf_of(json: &[u8], kind: &Kind) -> Result<Vec<u8>, String> {
     })
 }
 
-/// A watch event alone does not say what it is.
+/// Returns whether the encoded object has an apiVersion and a kind; only a watch event does not.
 fn is_typed(kind: &Kind) -> bool {
     kind.kind() != "WatchEvent"
 }
@@ -124,7 +125,7 @@ fn text(error: impl std::error::Error) -> String {
 }
 
 #[test]
-fn the_published_sample_of_every_kind_goes_both_ways() -> Outcome {
+fn the_published_sample_of_every_kind_is_transcoded_as_in_go() -> Outcome {
     let mut tally = Tally::default();
     let mut kinds = 0;
     for sample in testdata()? {
@@ -135,7 +136,7 @@ fn the_published_sample_of_every_kind_goes_both_ways() -> Outcome {
         let json: Value = serde_json::from_slice(&sample.json)?;
         let go = value(&sample.json)?;
         tally.compare(&format!("{what}: JSON of protobuf"), json_of(&sample.pb, &kind), &go, show_json);
-        // The file is indented, and raw JSON would keep that.
+        // The file is indented, and raw JSON fields would keep the indentation.
         let ours = protobuf_of(json.to_string().as_bytes(), &kind);
         tally.compare(&format!("{what}: protobuf of JSON"), ours, &sample.pb, show_bytes);
     }
@@ -145,7 +146,7 @@ fn the_published_sample_of_every_kind_goes_both_ways() -> Outcome {
 }
 
 #[test]
-fn a_thousand_random_objects_of_every_kind_go_both_ways() -> Outcome {
+fn a_thousand_random_objects_of_every_kind_are_transcoded_as_in_go() -> Outcome {
     let mut tally = Tally::default();
     for object in random_objects(PER_KIND)? {
         let object = object?;
@@ -168,20 +169,21 @@ fn a_thousand_random_objects_of_every_kind_go_both_ways() -> Outcome {
                 );
             }
             None => {
-                tally.compare(&format!("{what}: refused by Go"), Ok(ours.is_err()), &true, bool::to_string);
+                tally.compare(&format!("{what}: rejected by Go"), Ok(ours.is_err()), &true, bool::to_string);
             }
         }
     }
     tally.finish(2 * PER_KIND * 193);
     Ok(())
 }
+
 #[test]
-fn the_head_of_a_random_object_is_the_same_in_both_encodings() -> Outcome {
+fn object_metadata_is_the_same_in_both_encodings() -> Outcome {
     let (mut tally, mut builder) = (Tally::default(), ObjectMetaBuilder::default());
     for object in random_objects(100)? {
         let object = object?;
         let meta = value(&object.json_of_pb)?;
-        // Lists and statuses have metadata of another kind, of which there is no head.
+        // Lists and statuses have a ListMeta instead.
         if !meta["metadata"].is_object() || object.kind.ends_with("List") || object.kind == "Status" {
             continue;
         }
@@ -189,7 +191,7 @@ fn the_head_of_a_random_object_is_the_same_in_both_encodings() -> Outcome {
         let message = Envelope::open(&object.pb)?.message;
         let of_json = json::read_object_meta(&object.json_of_pb, Annotations::Keep, &mut builder);
         let of_protobuf = protobuf::read_object_meta(message, Annotations::Keep, &mut builder).map_err(text);
-        tally.compare(&what, of_protobuf, &of_json?, |head| format!("{head:?}"));
+        tally.compare(&what, of_protobuf, &of_json?, |metadata| format!("{metadata:?}"));
     }
     tally.finish(10_000);
     Ok(())

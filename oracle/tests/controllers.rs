@@ -1,4 +1,4 @@
-//! What controllers write, as the real server takes it: finalizers, events, leases.
+//! Finalizers, events and leases of our controllers, on the real server.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -33,7 +33,7 @@ fn finalizers(map: &Value) -> Vec<&str> {
     map["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Runs the finalizer on maps with a label, and sends each step.
+/// Reconciles config maps with the label `ours=yes`: runs the finalizer and sends each step to the test.
 async fn finalize(
     map: Arc<Value>,
     context: Arc<(Finalizer<Value>, mpsc::Sender<String>)>,
@@ -54,8 +54,8 @@ async fn finalize(
         .await
 }
 
-/// A controller that puts a finalizer on maps and takes it off: what it was told to do, with what it has seen.
-async fn finalizes(client: &Client) {
+/// Runs a controller with a finalizer, and checks its steps for a config map without and with another finalizer.
+async fn check_finalizer(client: &Client) {
     let maps = objects(client, "", "configmaps", "ConfigMap");
     let factory = InformerFactory::new(client.clone());
     let informer = factory.informer(&Collection::CONFIG_MAPS.namespace(NAMESPACE));
@@ -63,7 +63,7 @@ async fn finalizes(client: &Client) {
     let (sender, mut steps) = mpsc::channel(100);
     let mut manager = Manager::new(&factory);
     manager.add(Controller::new("maps", &informer), finalize, Arc::new((finalizer, sender)));
-    let story = async {
+    let scenario = async {
         for others in [json!([]), json!(["example.com/other"])] {
             let map = json!({
                 "apiVersion": "v1", "kind": "ConfigMap",
@@ -77,15 +77,15 @@ async fn finalizes(client: &Client) {
             maps.delete("finalized", &Default::default()).await.unwrap();
             let mut next = steps.recv().await.unwrap();
             while next == apply {
-                next = steps.recv().await.unwrap(); // its own change came back before the map went
+                next = steps.recv().await.unwrap(); // reconciled again for its own change, before the deletion
             }
             assert_eq!(next, cleanup);
             if names.len() > 1 {
-                // Its own is gone, and the other's is not.
-                let mut seen = informer.subscribe(Default::default());
-                while let Some(change) = seen.next().await {
+                // Our finalizer is removed, the other one stays.
+                let mut subscription = informer.subscribe(Default::default());
+                while let Some(notification) = subscription.next().await {
                     let map: Value =
-                        watchkeeper_wire::decode(&change.newest().encoded, informer.kind()).unwrap();
+                        watchkeeper_wire::decode(&notification.newest().encoded, informer.kind()).unwrap();
                     if finalizers(&map) == ["example.com/other"]
                         && !map["metadata"]["deletionTimestamp"].is_null()
                     {
@@ -99,11 +99,11 @@ async fn finalizes(client: &Client) {
             }
         }
     };
-    manager.run_until(Box::pin(story)).await.unwrap();
+    manager.run_until(Box::pin(scenario)).await.unwrap();
 }
 
-/// Events of both APIs about a lease.
-async fn records(client: &Client, about: &Reference) {
+/// Records events with both APIs, and checks how they are aggregated.
+async fn check_events(client: &Client, about: &Reference) {
     for api in [EventApi::Core, EventApi::Events] {
         let component = format!("{api:?}").to_lowercase();
         let (recorder, writer) = EventRecorder::new(ServerSink::new(client, api), api, &component);
@@ -120,10 +120,10 @@ async fn records(client: &Client, about: &Reference) {
     let events = objects(client, "", "events", "Event");
     let all = events.list(&Default::default()).await.unwrap().items;
     let of = |component: &str, reason: &str| -> Vec<Value> {
-        let is_its = |event: &&Value| {
+        let is_from = |event: &&Value| {
             event["reportingComponent"] == component || event["source"]["component"] == component
         };
-        all.iter().filter(is_its).filter(|event| event["reason"] == reason).cloned().collect()
+        all.iter().filter(is_from).filter(|event| event["reason"] == reason).cloned().collect()
     };
     assert_eq!(of("core", "Many").len(), 10);
     let combined = of("core", "Many").into_iter().find(|event| event["count"] == 3).unwrap();
@@ -136,22 +136,22 @@ async fn records(client: &Client, about: &Reference) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_real_server_takes_finalizers_leases_and_events() {
+async fn finalizers_leases_and_events_work_on_the_real_server() {
     let cluster = Cluster::start().await.unwrap();
     let client = client(&cluster);
-    finalizes(&client).await;
+    check_finalizer(&client).await;
 
     let (recorder, writer) = EventRecorder::for_server(&client, "elections").await;
     assert_eq!(writer.api(), EventApi::Events);
-    let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let holders = Arc::new(std::sync::Mutex::new(Vec::new()));
     for name in ["one", "two"] {
-        let noted = seen.clone();
+        let seen = holders.clone();
         let lease = Lease::new(&client, NAMESPACE, "shops").label(name, "yes");
         let elector = Elector::new(lease, name).unwrap().events(&recorder);
-        let elector = elector.on_change(move |holder| noted.lock().unwrap().push(holder.to_owned()));
+        let elector = elector.on_change(move |holder| seen.lock().unwrap().push(holder.to_owned()));
         assert!(elector.run(|_| async {}, std::future::pending()).await);
     }
-    assert_eq!(*seen.lock().unwrap(), ["one", "", "", "two", ""]);
+    assert_eq!(*holders.lock().unwrap(), ["one", "", "", "two", ""]);
     let stop = CancellationToken::new();
     stop.cancel();
     writer.run(stop).await;
@@ -159,8 +159,8 @@ async fn the_real_server_takes_finalizers_leases_and_events() {
     assert_eq!(lease["metadata"]["labels"], json!({"one": "yes", "two": "yes"}));
     assert_eq!(lease["spec"]["leaseTransitions"], 1);
     let describe = ["describe", "lease", "shops", "-n", NAMESPACE];
-    let described = cluster.kubectl().says(describe, "").await.unwrap();
+    let described = cluster.kubectl().stdout(describe, "").await.unwrap();
     assert!(described.contains("one became leader"), "{described}");
 
-    records(&client, &Reference::of_object(&lease).unwrap()).await;
+    check_events(&client, &Reference::of_object(&lease).unwrap()).await;
 }

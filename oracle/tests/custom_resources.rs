@@ -1,7 +1,7 @@
-//! Custom resources: the same requests to the real kube-apiserver and to ours, with kubectl and with kube.
+//! Custom resources: compares our server with the real kube-apiserver, and uses ours with kubectl and kube-rs.
 //!
-//! `custom_resources/corpus.txt` is played as the other corpora are (see `differential.rs`), on the definitions of
-//! `custom_resources/definitions.json`. `WATCHKEEPER_CORPUS=writes` plays the scenarios alone that are called so.
+//! The requests of `custom_resources/corpus.txt` are sent to both servers, as in `differential.rs`; the definitions are
+//! in `custom_resources/definitions.json`. `WATCHKEEPER_CORPUS=writes` selects the scenarios whose name contains `writes`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -32,40 +32,40 @@ use differential::pair::{Pair, Side};
 use explained::Explained;
 use play::scenario_differences;
 
-/// What takes longer does not happen.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Time limit for a condition to be met.
+const TIMEOUT: Duration = Duration::from_secs(120);
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 fn definitions() -> Vec<Value> {
     serde_json::from_str(include_str!("custom_resources/definitions.json")).unwrap()
 }
 
-/// Has the definitions, and waits until the server has what they define.
+/// Creates the definitions, and waits until the server serves and has established them.
 async fn define(client: &Client) -> Outcome {
     for definition in definitions() {
         let request = Request::post(DEFINITIONS).header("content-type", "application/json");
-        let answer = client.send(request.body(Bytes::from(definition.to_string()))?).await?;
-        assert_eq!(answer.status(), 201, "{}", String::from_utf8_lossy(answer.body()));
+        let response = client.send(request.body(Bytes::from(definition.to_string()))?).await?;
+        assert_eq!(response.status(), 201, "{}", String::from_utf8_lossy(response.body()));
     }
-    for served in
+    for path in
         ["/apis/example.com/v1/widgets", "/apis/example.com/v1/crates", "/openapi/v3/apis/example.com/v1"]
     {
-        timeout(PATIENCE, async {
-            while client.send(Request::get(served).body(Bytes::new())?).await?.status() != 200 {}
+        timeout(TIMEOUT, async {
+            while client.send(Request::get(path).body(Bytes::new())?).await?.status() != 200 {}
             Outcome::Ok(())
         })
         .await??;
     }
-    let established = |found: &Value| {
-        let conditions = found["status"]["conditions"].as_array().into_iter().flatten();
+    let is_established = |definition: &Value| {
+        let conditions = definition["status"]["conditions"].as_array().into_iter().flatten();
         conditions.filter(|it| it["type"] == "Established").any(|it| it["status"] == "True")
     };
     for definition in definitions() {
         let path = format!("{DEFINITIONS}/{}", definition["metadata"]["name"].as_str().unwrap());
-        timeout(PATIENCE, async {
+        timeout(TIMEOUT, async {
             loop {
-                let found = client.send(Request::get(&path).body(Bytes::new())?).await?;
-                if established(&serde_json::from_slice(found.body())?) {
+                let response = client.send(Request::get(&path).body(Bytes::new())?).await?;
+                if is_established(&serde_json::from_slice(response.body())?) {
                     return Outcome::Ok(());
                 }
             }
@@ -76,7 +76,7 @@ async fn define(client: &Client) -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn custom_resources_are_answered_as_by_the_real_server() -> Outcome {
+async fn responses_for_custom_resources_match_the_real_server() -> Outcome {
     let only = std::env::var("WATCHKEEPER_CORPUS").unwrap_or_default();
     let mut explained = Explained::read(include_str!("custom_resources/explained.txt"))?;
     let pair = Pair::start().await?;
@@ -87,11 +87,11 @@ async fn custom_resources_are_answered_as_by_the_real_server() -> Outcome {
             continue;
         }
         requests += scenario.requests.len();
-        for (asked, differences) in scenario_differences(&pair, &scenario, comparable).await? {
+        for (request, differences) in scenario_differences(&pair, &scenario, comparable).await? {
             let differences: Vec<_> =
-                differences.iter().filter(|it| !explained.covers(&asked.id, &it.pointer)).collect();
+                differences.iter().filter(|it| !explained.covers(&request.id, &it.pointer)).collect();
             if !differences.is_empty() {
-                report += &format!("{}: {} {}\n", asked.id, asked.method, asked.path);
+                report += &format!("{}: {} {}\n", request.id, request.method, request.path);
                 differences.iter().for_each(|it| report += &format!("    {it}\n"));
             }
         }
@@ -105,10 +105,10 @@ async fn custom_resources_are_answered_as_by_the_real_server() -> Outcome {
     Ok(())
 }
 
-/// Columns of tables have no descriptions here but those that a definition gives them, and discovery does not say how
-/// objects are stored, as of built-in kinds.
-fn comparable(answer: &mut Value) {
-    let Some(body) = answer["body"].as_object_mut() else { return };
+/// Removes known differences, which built-in kinds have too: our generic table columns have no descriptions, and our
+/// discovery documents have no storage version hashes. Orders what the real server returns in random order.
+fn comparable(response: &mut Value) {
+    let Some(body) = response["body"].as_object_mut() else { return };
     for column in body.get_mut("columnDefinitions").and_then(Value::as_array_mut).into_iter().flatten() {
         if matches!(column["name"].as_str(), Some("Name" | "Age" | "Created At")) {
             column["description"] = "".into();
@@ -127,21 +127,21 @@ fn comparable(answer: &mut Value) {
     resources.sort_by_key(|resource| resource["name"].to_string());
 }
 
-/// The real server walks the properties of a schema in random order, and its causes come in that order: here they are
-/// ordered by field, those of one field as they came. So are they in the message, which must tell them as they stand.
-fn order_by_field(refusal: &mut serde_json::Map<String, Value>) {
-    let Some(message) = refusal.get("message").and_then(Value::as_str).map(str::to_owned) else { return };
-    let Some(Value::Array(causes)) = refusal.get_mut("details").and_then(|it| it.get_mut("causes")) else {
+/// Sorts the causes of an error by field, both in `details` and in the message. The real server lists them in random
+/// order, because it iterates over maps; the order of the causes of one field is kept.
+fn order_by_field(status: &mut serde_json::Map<String, Value>) {
+    let Some(message) = status.get("message").and_then(Value::as_str).map(str::to_owned) else { return };
+    let Some(Value::Array(causes)) = status.get_mut("details").and_then(|it| it.get_mut("causes")) else {
         return;
     };
-    let told = |causes: &[Value]| {
+    let join = |causes: &[Value]| {
         let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
         let parts = causes.iter().map(|it| format!("{}: {}", text(it, "field"), text(it, "message")));
         parts.collect::<Vec<_>>().join(", ")
     };
-    let as_they_came = told(causes);
-    assert!(message.contains(&as_they_came), "{message} says something else than {as_they_came}");
+    let original = join(causes);
+    assert!(message.contains(&original), "message {message:?} does not list the causes {original:?}");
     causes.sort_by_key(|cause| cause["field"].to_string());
-    let message = message.replace(&as_they_came, &told(causes));
-    refusal["message"] = message.into();
+    let message = message.replace(&original, &join(causes));
+    status["message"] = message.into();
 }

@@ -1,12 +1,12 @@
-//! Custom resources: what our schemas say of definitions and of objects is what the real server says.
+//! Custom resource schemas: compares pruning, defaulting and validation with the real server's.
 //!
-//! One definition has a field of each of the types in `custom_schemas/types.jsonl`, each with values that fit it
-//! and values that do not. Every value is sent to the real server, and the object that it would store, what it
-//! warns of and what it refuses are held against ours. In `updates.jsonl` are objects that were stored under a
-//! loose version of the definition and are changed under the strict one. `schemas.jsonl` and `definitions.jsonl`
-//! hold definitions, most of them odd: the first as the schema of `spec`, the second as a patch of a plain one.
+//! - `custom_schemas/types.jsonl`: the field types of one definition, each with valid and invalid values. Every value is
+//!   sent to the real server, and its stored object, warnings and errors are compared with ours.
+//! - `updates.jsonl`: objects that were stored under a version with a loose schema and are updated under the strict one.
+//! - `schemas.jsonl`, `definitions.jsonl`: definitions, most of them invalid; the former as the schema of `spec`, the
+//!   latter as merge patches of a valid one.
 //!
-//! The real server walks its maps in random order, and so the causes are compared without theirs.
+//! The real server lists causes in random order, because it iterates over maps, so they are compared as sets.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -24,16 +24,17 @@ use watchkeeper_apiserver::patch;
 use watchkeeper_oracle::Cluster;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-const SERVED: Duration = Duration::from_secs(60);
-/// How many requests are under way at a time.
+/// Time limit for a new definition to be served.
+const SERVED_TIMEOUT: Duration = Duration::from_secs(60);
+/// The number of concurrent requests.
 const WORKERS: usize = 8;
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Values that every type is tried with.
-fn common() -> Vec<Value> {
+/// Values that are tried for every type.
+fn common_values() -> Vec<Value> {
     let values = json!([
         null, true, 0, 1, -1, 1.5, 3, 7, 5_000_000_000_i64, 1e20, "", "a", "b", "ab", "A-b", "abc.def", "5", "50%",
         "2026-01-01", "10.0.0.1", [], {}, ["a"], [1], ["a", "a"], [[1]], [null], [{}], [{"a": 1}],
@@ -44,51 +45,51 @@ fn common() -> Vec<Value> {
     values.as_array().unwrap().clone()
 }
 
-/// An answer of the real server.
-struct Answer {
+/// A response of the real server.
+struct Response {
     code: u16,
     headers: HeaderMap,
     body: Value,
 }
 
-impl Answer {
-    /// The causes of a refusal, without their order.
+impl Response {
+    /// The causes of an error, without their order.
     fn causes(&self) -> BTreeSet<String> {
         let causes = self.body["details"]["causes"].as_array().into_iter().flatten();
         let text = |cause: &Value, name: &str| cause[name].as_str().unwrap_or_default().to_owned();
         causes
-            .map(|cause| told(&text(cause, "reason"), &text(cause, "field"), &text(cause, "message")))
+            .map(|cause| format_cause(&text(cause, "reason"), &text(cause, "field"), &text(cause, "message")))
             .collect()
     }
 
-    /// Which fields were unknown.
-    fn unknown(&self) -> Vec<String> {
+    /// The unknown fields that the server warned about.
+    fn unknown_fields(&self) -> Vec<String> {
         let warnings = self.headers.get_all(WARNING).iter().map(|warning| warning.to_str().unwrap());
         let unknown = warnings.filter_map(|warning| warning.strip_prefix("299 - \"unknown field \\\""));
         unknown.map(|path| path.trim_end_matches("\\\"\"").to_owned()).collect()
     }
 }
 
-fn told(reason: &str, field: &str, message: &str) -> String {
+fn format_cause(reason: &str, field: &str, message: &str) -> String {
     format!("{reason} {field}: {message}")
 }
 
-fn ours(causes: &[Cause]) -> BTreeSet<String> {
-    causes.iter().map(|cause| told(&cause.cause.to_string(), &cause.field, &cause.message)).collect()
+fn our_causes(causes: &[Cause]) -> BTreeSet<String> {
+    causes.iter().map(|cause| format_cause(&cause.cause.to_string(), &cause.field, &cause.message)).collect()
 }
 
-async fn send(cluster: &Cluster, method: Method, path: &str, body: &Value) -> Answer {
+async fn send(cluster: &Cluster, method: Method, path: &str, body: &Value) -> Response {
     let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, "application/json");
-    let answer = cluster.send(request.body(Bytes::from(body.to_string())).unwrap()).await.unwrap();
-    let body = serde_json::from_slice(answer.body()).unwrap_or_default(); // what is not served yet is no JSON
-    Answer { code: answer.status().as_u16(), headers: answer.headers().clone(), body }
+    let response = cluster.send(request.body(Bytes::from(body.to_string())).unwrap()).await.unwrap();
+    let body = serde_json::from_slice(response.body()).unwrap_or_default(); // the 404 of an unserved path is not JSON
+    Response { code: response.status().as_u16(), headers: response.headers().clone(), body }
 }
 
-/// Says how the real server and ours differ in what they refuse.
-fn difference(what: &str, real: &Answer, found: &[Cause]) -> Option<String> {
-    let (theirs, found) = (real.causes(), ours(found));
-    let is_taken = real.code < 300;
-    if is_taken == found.is_empty() && theirs == found && (is_taken || real.code == 422) {
+/// Describes how the causes of the real server's error differ from ours.
+fn difference(what: &str, real: &Response, found: &[Cause]) -> Option<String> {
+    let (theirs, found) = (real.causes(), our_causes(found));
+    let is_accepted = real.code < 300;
+    if is_accepted == found.is_empty() && theirs == found && (is_accepted || real.code == 422) {
         return None;
     }
     let only = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
@@ -103,13 +104,13 @@ fn difference(what: &str, real: &Answer, found: &[Cause]) -> Option<String> {
     ))
 }
 
-fn assert_none(differences: &[String], count: usize) {
+fn assert_no_differences(differences: &[String], count: usize) {
     println!("{count} compared");
     assert!(differences.is_empty(), "{} of {count} differ:\n{}", differences.len(), differences.join("\n"));
 }
 
-/// A definition with a strict version and a loose one.
-fn samples(types: &[Value]) -> Value {
+/// A definition with a strict version, `v1`, and one with a loose schema, `v0`.
+fn sample_definition(types: &[Value]) -> Value {
     let fields: Map<String, Value> = types
         .iter()
         .map(|each| (each["name"].as_str().unwrap().to_owned(), each["schema"].clone()))
@@ -141,32 +142,34 @@ async fn define(cluster: &Cluster, definition: &Value) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(SERVED, served).await.unwrap();
+    tokio::time::timeout(SERVED_TIMEOUT, served).await.unwrap();
 }
 
-/// What our schema makes of an object.
+/// Defaults and prunes an object with our schema. Returns it with the pruned fields.
 fn stored(schema: &Schema, object: &Value) -> (Value, Vec<String>) {
     let mut stored = object.clone();
-    schema.default(&mut stored).expect("defaults within the limit");
+    schema.default(&mut stored).expect("defaults exceed the limit");
     let unknown = schema.prune(&mut stored);
     (stored, unknown)
 }
 
-/// Numbers as Go writes them again: a whole one has no fraction.
-fn whole(value: &Value) -> Value {
+/// Formats numbers as Go does: whole numbers have no fraction.
+fn normalize_numbers(value: &Value) -> Value {
     match value {
-        #[expect(clippy::cast_possible_truncation, reason = "only of whole numbers that are small")]
+        #[expect(clippy::cast_possible_truncation, reason = "the number is whole and below 1e15")]
         Value::Number(number) if number.is_f64() => match number.as_f64() {
             Some(float) if float.fract() == 0.0 && float.abs() < 1e15 => json!(float as i64),
             _ => value.clone(),
         },
-        Value::Array(items) => items.iter().map(whole).collect(),
-        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), whole(value))).collect(),
+        Value::Array(items) => items.iter().map(normalize_numbers).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| (key.clone(), normalize_numbers(value))).collect()
+        }
         value => value.clone(),
     }
 }
 
-/// Says how the real server and ours differ in what they make of an object.
+/// Describes how the real server and ours differ in storing an object.
 async fn compare(cluster: &Cluster, schema: &Schema, object: &Value) -> Option<String> {
     let path = "/apis/schemas.example.com/v1/samples?dryRun=All&fieldValidation=Warn";
     let real = send(cluster, Method::POST, path, object).await;
@@ -175,24 +178,24 @@ async fn compare(cluster: &Cluster, schema: &Schema, object: &Value) -> Option<S
     if let Some(difference) = difference(&what, &real, &schema.validate(&stored)) {
         return Some(difference);
     }
-    let (theirs, ours) = (whole(&real.body["spec"]), whole(&stored["spec"]));
+    let (theirs, ours) = (normalize_numbers(&real.body["spec"]), normalize_numbers(&stored["spec"]));
     if real.code == 201 && theirs != ours {
         return Some(format!("{what}\n  real stores {theirs}\n  ours stores {ours}"));
     }
-    let theirs = real.unknown();
-    let is_told = real.code != 201 || theirs == unknown;
-    (!is_told).then(|| format!("{what}\n  real does not know {theirs:?}\n  ours {unknown:?}"))
+    let theirs = real.unknown_fields();
+    let is_same = real.code != 201 || theirs == unknown;
+    (!is_same).then(|| format!("{what}\n  real warns about unknown {theirs:?}\n  ours about {unknown:?}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_are_pruned_completed_and_refused_as_by_the_real_server() {
+async fn objects_are_pruned_defaulted_and_rejected_as_on_the_real_server() {
     let cluster = Cluster::start().await.unwrap();
     let types = lines(include_str!("custom_schemas/types.jsonl"));
-    let definition = samples(&types);
+    let definition = sample_definition(&types);
     assert_eq!(check_definition(&definition), []);
     let schema = Schema::compile(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap();
     define(&cluster, &definition).await;
-    let (common, mut objects) = (common(), Vec::new());
+    let (common, mut objects) = (common_values(), Vec::new());
     for each in &types {
         let name = each["name"].as_str().unwrap();
         for value in each["values"].as_array().unwrap().iter().chain(&common) {
@@ -233,11 +236,11 @@ async fn objects_are_pruned_completed_and_refused_as_by_the_real_server() {
         let (new, _) = stored(&schema, &new);
         differences.extend(difference(&each.to_string(), &real, &schema.validate_update(&new, &old)));
     }
-    assert_none(&differences, count);
+    assert_no_differences(&differences, count);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn definitions_are_refused_as_by_the_real_server() {
+async fn definitions_are_rejected_as_on_the_real_server() {
     let cluster = Cluster::start().await.unwrap();
     let plain = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -266,5 +269,5 @@ async fn definitions_are_refused_as_by_the_real_server() {
         let real = send(&cluster, Method::POST, &format!("{DEFINITIONS}?dryRun=All"), definition).await;
         differences.extend(difference(&what.to_string(), &real, &check_definition(definition)));
     }
-    assert_none(&differences, definitions.len());
+    assert_no_differences(&differences, definitions.len());
 }

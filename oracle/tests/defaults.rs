@@ -1,4 +1,4 @@
-//! What the real server makes of an object that is created, ours makes too: defaults, first status, addresses.
+//! Defaulting: compares created and updated objects with the real server's: defaults, initial status, allocated addresses.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -15,10 +15,10 @@ use watchkeeper_apiserver::registry;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_oracle::Cluster;
 
-/// One object a line; each is created without being kept, in the namespace `default` where it needs one.
+/// One object per line. Each is created with a dry run; namespaced ones in the namespace `default`.
 const OBJECTS: &str = include_str!("defaults/objects.jsonl");
 
-/// Both servers, to be asked the same.
+/// The real server and ours.
 struct Pair {
     real: Cluster,
     ours: ApiServer,
@@ -32,34 +32,34 @@ impl Pair {
         }
     }
 
-    /// Sends the same to both; what they answered, without what differs by chance.
-    async fn ask(&self, method: &Method, path: &str, body: &Value) -> [Value; 2] {
-        let form = match *method {
+    /// Sends the same request to both, and returns the normalized bodies of their responses.
+    async fn send(&self, method: &Method, path: &str, body: &Value) -> [Value; 2] {
+        let content_type = match *method {
             Method::PATCH => "application/merge-patch+json",
             _ => "application/json",
         };
         let request = |uri: String| {
             let request = Request::builder().method(method).uri(uri).header(ACCEPT, "application/json");
-            request.header(CONTENT_TYPE, form)
+            request.header(CONTENT_TYPE, content_type)
         };
         let text = Bytes::from(if body.is_null() { String::new() } else { body.to_string() });
         let real = self.real.send(request(path.to_owned()).body(text.clone()).unwrap()).await.unwrap();
         let bearer = format!("Bearer {}", self.ours.token());
-        let sent = request(format!("{}{path}", self.ours.url())).header(AUTHORIZATION, bearer);
+        let authorized = request(format!("{}{path}", self.ours.url())).header(AUTHORIZATION, bearer);
         let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
-        let ours = client.request(sent.body(Full::new(text)).unwrap()).await.unwrap();
+        let ours = client.request(authorized.body(Full::new(text)).unwrap()).await.unwrap();
         let ours = ours.into_body().collect().await.unwrap().to_bytes();
         [real.body(), &ours].map(|body| {
-            let mut answer: Value = serde_json::from_slice(body).unwrap();
-            let uid = answer["metadata"]["uid"].as_str().unwrap_or("-").to_owned();
-            steady(&mut answer, &uid);
-            answer
+            let mut object: Value = serde_json::from_slice(body).unwrap();
+            let uid = object["metadata"]["uid"].as_str().unwrap_or("-").to_owned();
+            normalize(&mut object, &uid);
+            object
         })
     }
 }
 
-/// Takes away what is never the same twice.
-fn steady(value: &mut Value, uid: &str) {
+/// Removes or replaces what differs between two servers or two runs.
+fn normalize(value: &mut Value, uid: &str) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, _| name != "managedFields" && name != "resourceVersion");
@@ -80,19 +80,19 @@ fn steady(value: &mut Value, uid: &str) {
                     }
                     ("nodePort" | "healthCheckNodePort", Value::Number(_)) => *value = "(a port)".into(),
                     ("targetPort", Value::Number(port)) if port.as_i64() > Some(10_000) => {
-                        *value = "(where the server listens)".into();
+                        *value = "(the port of the server)".into();
                     }
-                    _ => steady(value, uid),
+                    _ => normalize(value, uid),
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| steady(item, uid)),
+        Value::Array(items) => items.iter_mut().for_each(|item| normalize(item, uid)),
         Value::String(text) if text == uid => *text = "(its uid)".to_owned(),
         _ => {}
     }
 }
 
-/// Where two answers differ.
+/// Appends the differences between two values to `found`.
 fn differences(path: &str, real: &Value, ours: &Value, found: &mut Vec<String>) {
     match (real, ours) {
         (Value::Object(a), Value::Object(b)) => {
@@ -127,14 +127,14 @@ fn path_of(object: &Value) -> String {
 }
 
 #[tokio::test]
-async fn new_objects_become_what_they_become_on_the_real_server() {
+async fn new_objects_are_defaulted_as_on_the_real_server() {
     let pair = Pair::start().await;
     let (mut found, mut count) = (Vec::new(), 0);
     for line in OBJECTS.lines() {
         let object: Value = serde_json::from_str(line).unwrap();
         let path = format!("{}?dryRun=All", path_of(&object));
-        let [real, ours] = pair.ask(&Method::POST, &path, &object).await;
-        assert_eq!(real["kind"], object["kind"], "the real server refuses {line}: {real}");
+        let [real, ours] = pair.send(&Method::POST, &path, &object).await;
+        assert_eq!(real["kind"], object["kind"], "the real server rejects {line}: {real}");
         let mut differ = Vec::new();
         differences("", &real, &ours, &mut differ);
         if !differ.is_empty() {
@@ -147,32 +147,32 @@ async fn new_objects_become_what_they_become_on_the_real_server() {
     pair.ours.stop().await;
 }
 
-/// What is done one after the other: method, path and body of each request.
-const STORY: &str = include_str!("defaults/story.jsonl");
+/// Requests that are sent in order: one `[method, path, body]` per line.
+const REQUESTS: &str = include_str!("defaults/requests.jsonl");
 
 #[tokio::test]
-async fn objects_change_as_they_change_on_the_real_server() {
+async fn updates_have_the_same_results_as_on_the_real_server() {
     let pair = Pair::start().await;
     let mut found = Vec::new();
-    for line in STORY.lines() {
+    for line in REQUESTS.lines() {
         let (method, path, body): (String, String, Value) = serde_json::from_str(line).unwrap();
         let method = Method::try_from(method.as_str()).unwrap();
-        let [real, ours] = pair.ask(&method, &path, &body).await;
+        let [real, ours] = pair.send(&method, &path, &body).await;
         let mut differ = Vec::new();
         differences("", &real, &ours, &mut differ);
         if !differ.is_empty() {
             found.push(format!("{line}\n    {}", differ.join("\n    ")));
         }
     }
-    assert!(found.is_empty(), "{} steps differ:\n{}", found.len(), found.join("\n"));
+    assert!(found.is_empty(), "{} requests differ:\n{}", found.len(), found.join("\n"));
     pair.ours.stop().await;
 }
 
-/// What other objects decide: they are created first, and known to the real server a moment later.
+/// Defaults that depend on another object. It is created first, and the real server uses it a moment later.
 #[tokio::test]
-async fn classes_and_limits_complete_new_objects_as_on_the_real_server() {
+async fn default_classes_and_limit_ranges_apply_as_on_the_real_server() {
     let pair = Pair::start().await;
-    let mark = |name: &str| json!({name: "true"});
+    let annotation = |name: &str| json!({name: "true"});
     let container = json!({"name": "c", "image": "i", "resources": {"limits": {"cpu": "3"}}});
     let limit =
         json!({"type": "Container", "max": {"cpu": "4"}, "default": {"memory": "1Gi"}, "min": {"cpu": "1m"}});
@@ -193,35 +193,35 @@ async fn classes_and_limits_complete_new_objects_as_on_the_real_server() {
         ),
         (
             json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "p",
-                "metadata": {"name": "c", "annotations": mark("storageclass.kubernetes.io/is-default-class")}}),
+                "metadata": {"name": "c", "annotations": annotation("storageclass.kubernetes.io/is-default-class")}}),
             json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "p"}, "spec": {
                 "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}),
             "/spec/storageClassName",
         ),
         (
             json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "spec": {"controller": "a.example/c"},
-                "metadata": {"name": "c", "annotations": mark("ingressclass.kubernetes.io/is-default-class")}}),
+                "metadata": {"name": "c", "annotations": annotation("ingressclass.kubernetes.io/is-default-class")}}),
             json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"}, "spec": {
                 "defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}}}),
             "/spec/ingressClassName",
         ),
     ];
-    for (decider, object, decided) in cases {
-        pair.ask(&Method::POST, &path_of(&decider), &decider).await;
+    for (source, object, defaulted) in cases {
+        pair.send(&Method::POST, &path_of(&source), &source).await;
         let path = format!("{}?dryRun=All", path_of(&object));
-        let knows = async || {
+        let until_defaulted = async || {
             loop {
-                let [real, ours] = pair.ask(&Method::POST, &path, &object).await;
-                if real.pointer(decided).is_some() {
+                let [real, ours] = pair.send(&Method::POST, &path, &object).await;
+                if real.pointer(defaulted).is_some() {
                     return [real, ours];
                 }
             }
         };
-        let known = tokio::time::timeout(Duration::from_secs(30), knows()).await;
-        let [real, ours] = known.unwrap_or_else(|_| panic!("{decider} decides nothing"));
+        let compared = tokio::time::timeout(Duration::from_secs(30), until_defaulted()).await;
+        let [real, ours] = compared.unwrap_or_else(|_| panic!("the real server does not use {source}"));
         let mut differ = Vec::new();
         differences("", &real, &ours, &mut differ);
-        assert!(differ.is_empty(), "{decider}\n    {}", differ.join("\n    "));
+        assert!(differ.is_empty(), "{source}\n    {}", differ.join("\n    "));
     }
     pair.ours.stop().await;
 }

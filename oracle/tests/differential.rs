@@ -1,10 +1,10 @@
-//! A corpus of requests, to the real kube-apiserver and to ours: the answers must be the same.
+//! Sends a corpus of requests to the real kube-apiserver and to ours: the responses must be equal.
 //!
-//! The requests are in `differential/corpus/*.txt`, in ordered scenarios. What differs and is meant to, or is not
-//! built yet, is in `differential/explained.txt` with its reason: a difference that is not there fails the test,
-//! and so does a line there that no longer differs.
+//! The requests are in `differential/corpus/*.txt`, in ordered scenarios. `differential/explained.txt` lists each
+//! expected difference with its reason. The test fails on a difference that is not listed, and on a listed difference
+//! that no longer exists.
 //!
-//! `WATCHKEEPER_CORPUS=lists` runs the scenarios whose `file/name` contains that text only.
+//! `WATCHKEEPER_CORPUS=lists` runs only the scenarios whose `file/name` contains that text.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,11 +23,11 @@ use differential::pair::Pair;
 use explained::Explained;
 use play::scenario_differences;
 
-/// How many requests the corpus has at least.
-const LEAST: usize = 300;
+/// The minimum number of requests in the corpus.
+const MIN_REQUESTS: usize = 300;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_corpus_is_answered_as_by_the_real_server() -> Outcome {
+async fn the_corpus_gets_the_same_responses_as_from_the_real_server() -> Outcome {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential");
     let only = std::env::var("WATCHKEEPER_CORPUS").unwrap_or_default();
     let mut explained = Explained::read(&std::fs::read_to_string(directory.join("explained.txt"))?)?;
@@ -45,11 +45,11 @@ async fn the_corpus_is_answered_as_by_the_real_server() -> Outcome {
                 continue;
             }
             *counts.entry(file.clone()).or_insert(0) += scenario.requests.len();
-            for (asked, differences) in scenario_differences(&pair, &scenario, |_| ()).await? {
+            for (request, differences) in scenario_differences(&pair, &scenario, |_| ()).await? {
                 let unexplained: Vec<_> =
-                    differences.iter().filter(|it| !explained.covers(&asked.id, &it.pointer)).collect();
+                    differences.iter().filter(|it| !explained.covers(&request.id, &it.pointer)).collect();
                 if !unexplained.is_empty() {
-                    report += &format!("{}: {} {}\n", asked.id, asked.method, asked.path);
+                    report += &format!("{}: {} {}\n", request.id, request.method, request.path);
                     unexplained.iter().for_each(|it| report += &format!("    {it}\n"));
                 }
             }
@@ -61,7 +61,7 @@ async fn the_corpus_is_answered_as_by_the_real_server() -> Outcome {
     println!("{total:5} requests, {} explained differences", explained.len());
     if only.is_empty() {
         report += &explained.stale();
-        if total < LEAST {
+        if total < MIN_REQUESTS {
             report += &format!("only {total} requests\n");
         }
     }
@@ -69,7 +69,7 @@ async fn the_corpus_is_answered_as_by_the_real_server() -> Outcome {
         true => Ok(()),
         false => {
             println!("{report}");
-            Err("the answers differ".into())
+            Err("the responses differ".into())
         }
     }
 }

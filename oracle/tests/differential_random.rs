@@ -1,8 +1,8 @@
-//! Random sequences of requests, to the real kube-apiserver and to ours: every answer, the state at the end and the
-//! history from the beginning must be the same.
+//! Sends random sequences of requests to the real kube-apiserver and to ours: every response, the final state and the
+//! watch history from the start must be equal.
 //!
-//! `WATCHKEEPER_SEEDS=100..200` tries those seeds in place of the fixed ones. A failure prints the seed and the
-//! requests up to the first answer that differs.
+//! `WATCHKEEPER_SEEDS=100..200` runs other seeds than the default ones. A failure prints the seed and the requests up
+//! to the first response that differs.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,6 +10,7 @@ use std::ops::Range;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::{Method, Request};
 use serde_json::{Value, json};
 
@@ -25,18 +26,19 @@ use differential::compare::differences;
 use differential::normal::Symbols;
 use differential::pair::{Pair, Side};
 use open_watch::OpenWatch;
-use plan::{KINDS, Step, Watching};
+use plan::{KINDS, Step, WatchStep};
 
-/// The seeds of every run, and how many requests each is good for.
+/// The default seeds.
 const SEEDS: Range<u64> = 0..8;
+/// Number of steps per seed, not counting those that close watches.
 const LENGTH: usize = 80;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn random_requests_are_answered_as_by_the_real_server() -> Outcome {
+async fn random_requests_get_the_same_responses_as_from_the_real_server() -> Outcome {
     let pair = Pair::start().await?;
     let (mut count, mut failed) = (0, Vec::new());
     for seed in seeds()? {
-        let prefix = format!("random-s{seed}"); // not a number, which might be taken for a version
+        let prefix = format!("random-s{seed}"); // must not look like a resource version
         let steps = plan::plan(seed, &prefix, LENGTH);
         let (real, ours) = tokio::join!(
             play(&pair, Side::Real, &prefix, &steps), //
@@ -50,8 +52,8 @@ async fn random_requests_are_answered_as_by_the_real_server() -> Outcome {
         for step in steps.iter().take(at + 1) {
             println!("  {step}");
         }
-        let end = if at >= steps.len() { " at the end, in a list or in the history" } else { "" };
-        println!("    the answers differ{end}:");
+        let end = if at >= steps.len() { " in a final list or watch history" } else { "" };
+        println!("    the responses differ{end}:");
         found.iter().for_each(|difference| println!("    {difference}"));
         failed.push(seed);
     }
@@ -59,46 +61,47 @@ async fn random_requests_are_answered_as_by_the_real_server() -> Outcome {
     println!("{count} requests");
     match failed.is_empty() {
         true => Ok(()),
-        false => Err(format!("the answers differ for the seeds {failed:?}").into()),
+        false => Err(format!("the responses differ for the seeds {failed:?}").into()),
     }
 }
 
 fn seeds() -> Outcome<Range<u64>> {
     let Ok(text) = std::env::var("WATCHKEEPER_SEEDS") else { return Ok(SEEDS) };
-    let (from, to) = text.split_once("..").ok_or("seeds are FROM..TO")?;
+    let (from, to) = text.split_once("..").ok_or("invalid WATCHKEEPER_SEEDS: want FROM..TO")?;
     Ok(from.parse()?..to.parse()?)
 }
 
-/// What one server has said that later requests may refer to.
+/// Values from one server's responses that later requests use.
 #[derive(Default)]
-struct Memory {
+struct Context {
     symbols: Symbols,
-    /// The newest metadata of each object, by its path.
+    /// The newest metadata of each object, by path.
     newest: HashMap<String, Value>,
+    /// The last continue token.
     token: String,
-    /// By their numbers.
+    /// Open watches by number.
     watches: HashMap<usize, OpenWatch>,
 }
 
 async fn play(pair: &Pair, side: Side, prefix: &str, steps: &[Step]) -> Outcome<Vec<Value>> {
-    let mut memory = Memory::default();
-    let mut answers = Vec::new();
+    let mut context = Context::default();
+    let mut responses = Vec::new();
     let mut first = String::new();
     for namespace in ["a", "b"] {
         let body = format!(r#"{{"metadata":{{"name":"{prefix}-{namespace}"}}}}"#);
         let request = Request::post("/api/v1/namespaces").header("content-type", "application/json");
-        let made = pair.ask(side, request.body(body.into())?, None).await?;
-        if made.code() != 201 {
-            return Err(format!("no namespace: {}", made.0).into());
+        let created = pair.request(side, request.body(body.into())?, None).await?;
+        if created.code() != 201 {
+            return Err(format!("failed to create a namespace: {}", created.0).into());
         }
-        memory.symbols.learn(&made.0); // no version that is asked for is older than the real server's caches
-        first = made.0["body"]["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
+        context.symbols.learn(&created.0); // later requests never use a version older than the real server's caches
+        first = created.0["body"]["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned();
     }
     for step in steps {
-        let path = memory.filled(&step.path);
-        let is_old = path.contains("resourceVersion=") || step.watch != Watching::No;
-        if side == Side::Real && step.method == Method::GET && is_old {
-            pair.catch_up(&path, memory.symbols.newest()).await?;
+        let path = context.fill(&step.path);
+        let may_be_cached = path.contains("resourceVersion=") || step.watch != WatchStep::None;
+        if side == Side::Real && step.method == Method::GET && may_be_cached {
+            pair.catch_up(&path, context.symbols.newest()).await?;
         }
         let mut request = Request::builder().method(step.method.clone()).uri(&path);
         if !step.content_type.is_empty() {
@@ -107,36 +110,37 @@ async fn play(pair: &Pair, side: Side, prefix: &str, steps: &[Step]) -> Outcome<
         if !step.accept.is_empty() {
             request = request.header("accept", step.accept);
         }
-        let request = request.body(memory.filled(&step.body).into())?;
-        if let Watching::Open(number) = step.watch {
-            memory.watches.insert(number, OpenWatch::open(pair, side, request).await?);
-            answers.push(Value::Null);
+        let request = request.body(context.fill(&step.body).into())?;
+        if let WatchStep::Open(number) = step.watch {
+            context.watches.insert(number, OpenWatch::open(pair, side, request).await?);
+            responses.push(Value::Null);
             continue;
         }
-        let mut answer = pair.ask(side, request, None).await?.0;
-        memory.learn(&path, &answer);
-        if let Watching::Close(number) = step.watch
-            && let Some(watch) = memory.watches.remove(&number)
+        let mut response = pair.request(side, request, None).await?.0;
+        context.learn(&path, &response);
+        if let WatchStep::Close(number) = step.watch
+            && let Some(watch) = context.watches.remove(&number)
         {
-            let last = answer["body"]["metadata"]["resourceVersion"].as_str().unwrap_or_default();
-            let mut told = watch.until(last).await?.0;
-            if let Some(events) = told["events"].as_array_mut() {
-                events.retain(|event| !is_free(event));
+            let last = response["body"]["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+            let mut watched = watch.until(last).await?.0;
+            if let Some(events) = watched["events"].as_array_mut() {
+                events.retain(|event| !is_optional(event));
             }
-            memory.symbols.learn(&told);
-            answer = json!({"last": answer, "told": told});
+            context.symbols.learn(&watched);
+            response = json!({"last": response, "watched": watched});
         }
-        if path.contains("NotOlderThan") && answer["code"] == 200 {
-            answer["body"]["metadata"]["resourceVersion"] = "not older".into(); // how much newer is free
+        if path.contains("NotOlderThan") && response["code"] == 200 {
+            // The server may return any newer version.
+            response["body"]["metadata"]["resourceVersion"] = "not older".into();
         }
-        answers.push(answer);
+        responses.push(response);
     }
-    // The state, and how it came to be.
+    // The final state, and the watch history from the start.
     for (group, resource) in KINDS {
         for namespace in ["a", "b"] {
             let path = format!("{group}/namespaces/{prefix}-{namespace}/{resource}");
-            let list = pair.ask(side, Request::get(&path).body(Bytes::new())?, None).await?;
-            answers.push(list.0);
+            let list = pair.request(side, Request::get(&path).body(Bytes::new())?, None).await?;
+            responses.push(list.0);
         }
     }
     let histories = KINDS.iter().flat_map(|(group, resource)| {
@@ -149,42 +153,24 @@ async fn play(pair: &Pair, side: Side, prefix: &str, steps: &[Step]) -> Outcome<
         })
     });
     let histories: Vec<_> = histories.flatten().collect::<Result<_, _>>()?;
-    let told = histories.into_iter().map(|request| pair.ask(side, request, None));
-    for history in futures(told).await {
+    let histories = histories.into_iter().map(|request| pair.request(side, request, None));
+    for history in join_all(histories).await {
         let history = history?.0;
-        memory.symbols.learn(&history);
-        answers.push(history);
+        context.symbols.learn(&history);
+        responses.push(history);
     }
-    Ok(answers.iter().map(|answer| memory.symbols.normal(answer)).collect())
+    Ok(responses.iter().map(|response| context.symbols.normalize(response)).collect())
 }
 
-/// Whether an event may be told or not: a bookmark, unless it ends the state at the beginning.
-fn is_free(event: &Value) -> bool {
+/// Returns whether a server may send or omit an event: a bookmark, unless it marks the end of the initial events.
+fn is_optional(event: &Value) -> bool {
     event["type"] == "BOOKMARK" && !event.to_string().contains("k8s.io/initial-events-end")
 }
 
-/// Runs futures side by side, in this task.
-async fn futures<F: Future>(pending: impl Iterator<Item = F>) -> Vec<F::Output> {
-    let mut pending: Vec<_> = pending.map(|future| (Box::pin(future), None)).collect();
-    std::future::poll_fn(|context| {
-        for (future, done) in pending.iter_mut().filter(|(_, done)| done.is_none()) {
-            if let std::task::Poll::Ready(output) = future.as_mut().poll(context) {
-                *done = Some(output);
-            }
-        }
-        match pending.iter().all(|(_, done)| done.is_some()) {
-            true => std::task::Poll::Ready(()),
-            false => std::task::Poll::Pending,
-        }
-    })
-    .await;
-    pending.into_iter().filter_map(|(_, done)| done).collect()
-}
-
-impl Memory {
-    fn learn(&mut self, path: &str, answer: &Value) {
-        self.symbols.learn(answer);
-        let body = &answer["body"];
+impl Context {
+    fn learn(&mut self, path: &str, response: &Value) {
+        self.symbols.learn(response);
+        let body = &response["body"];
         let collection = path.split('?').next().unwrap_or_default();
         let metadata = &body["metadata"];
         if let Some(name) = metadata["name"].as_str() {
@@ -199,26 +185,27 @@ impl Memory {
         }
     }
 
-    fn filled(&self, text: &str) -> String {
+    /// Replaces the placeholders in a text.
+    fn fill(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('<') {
-            let Some((what, after)) = after.split_once('>') else { break };
+            let Some((placeholder, after)) = after.split_once('>') else { break };
             out.push_str(before);
             rest = after;
-            let (what, which) = what.split_once(' ').unwrap_or((what, ""));
-            let of = |field: &str| self.newest.get(which).and_then(|it| it[field].as_str());
-            match what {
+            let (name, argument) = placeholder.split_once(' ').unwrap_or((placeholder, ""));
+            let of = |field: &str| self.newest.get(argument).and_then(|it| it[field].as_str());
+            match name {
                 "latest" => out.push_str(of("resourceVersion").unwrap_or("1")),
                 "uid" => out.push_str(of("uid").unwrap_or("none")),
                 "continue" => out.push_str(&self.token),
                 "page" => {
-                    let (before, name) = which.split_once(' ').unwrap_or_default();
+                    let (before, name) = argument.split_once(' ').unwrap_or_default();
                     let version = self.symbols.back(before.parse().unwrap_or_default());
                     let token = json!({"v": "meta.k8s.io/v1", "rv": version, "start": format!("{name}\0")});
                     out.push_str(&URL_SAFE_NO_PAD.encode(token.to_string()));
                 }
-                _ => out.push_str(&self.symbols.back(which.parse().unwrap_or_default()).to_string()),
+                _ => out.push_str(&self.symbols.back(argument.parse().unwrap_or_default()).to_string()),
             }
         }
         out + rest

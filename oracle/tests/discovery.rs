@@ -1,5 +1,5 @@
-//! What watchkeeper-apiserver says of itself is what the real server says of the same groups, and which
-//! fields it selects by and how it refuses others.
+//! Discovery: the discovery and OpenAPI documents of watchkeeper-apiserver match the real server's for the groups that it
+//! serves, and so do the supported field selectors and the errors for others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -17,15 +17,15 @@ use watchkeeper_oracle::{Cluster, Kubectl};
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn discovery_says_what_the_real_server_says() -> Outcome {
+async fn discovery_documents_match_the_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
     for (root, path) in [(Root::Api, "/api"), (Root::Apis, "/apis")] {
-        let form = Aggregated::V2;
-        let answer = cluster.request(Method::GET, path, form.content_type()).await?;
-        assert_eq!(answer.headers()["content-type"], form.content_type());
-        let ours = discovery::aggregated(builtin(), root, form);
-        assert_eq!(ours.content_type, form.content_type());
-        let mut real: Value = serde_json::from_slice(answer.body())?;
+        let format = Aggregated::V2;
+        let response = cluster.request(Method::GET, path, format.content_type()).await?;
+        assert_eq!(response.headers()["content-type"], format.content_type());
+        let ours = discovery::aggregated(builtin(), root, format);
+        assert_eq!(ours.content_type, format.content_type());
+        let mut real: Value = serde_json::from_slice(response.body())?;
         keep_served(&mut real["items"], |group| {
             group["metadata"]["name"].as_str().unwrap_or_default().to_owned()
         });
@@ -48,16 +48,25 @@ async fn discovery_says_what_the_real_server_says() -> Outcome {
             let path = format!("/apis/{group}");
             let mut real = get(&cluster, &path).await?;
             keep_versions(&mut real, group);
-            assert_same(&path, &real, &read(&discovery::api_group(builtin(), group).ok_or("no group")?)?);
+            assert_same(
+                &path,
+                &real,
+                &read(&discovery::api_group(builtin(), group).ok_or("group not found")?)?,
+            );
         }
         for version in builtin().versions(group) {
-            let path = builtin().resources(group, version).next().ok_or("empty")?.group_version().path();
+            let path = builtin()
+                .resources(group, version)
+                .next()
+                .ok_or("version without resources")?
+                .group_version()
+                .path();
             let mut real = get(&cluster, &path).await?;
             for resource in real["resources"].as_array_mut().into_iter().flatten() {
-                // It names how objects are stored, which is nobody's business but ours.
-                resource.as_object_mut().ok_or("no object")?.remove("storageVersionHash");
+                // A hash of the storage version, which is an implementation detail of each server.
+                resource.as_object_mut().ok_or("resource is not an object")?.remove("storageVersionHash");
             }
-            let ours = discovery::api_resource_list(builtin(), group, version).ok_or("no version")?;
+            let ours = discovery::api_resource_list(builtin(), group, version).ok_or("version not found")?;
             assert_same(&path, &real, &read(&ours)?);
         }
     }
@@ -65,37 +74,44 @@ async fn discovery_says_what_the_real_server_says() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn openapi_has_the_writes_of_the_real_server() -> Outcome {
+async fn openapi_write_operations_match_the_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
     let index = get(&cluster, "/openapi/v3").await?;
     let ours = read(&discovery::openapi_index(builtin()))?;
-    for (path, place) in ours["paths"].as_object().into_iter().flatten() {
+    for (path, entry) in ours["paths"].as_object().into_iter().flatten() {
         let real = &index["paths"][path]["serverRelativeURL"];
         let without_hash =
             |url: &Value| url.as_str().unwrap_or_default().split('?').next().unwrap_or_default().to_owned();
-        assert_eq!(without_hash(real), without_hash(&place["serverRelativeURL"]));
+        assert_eq!(without_hash(real), without_hash(&entry["serverRelativeURL"]));
     }
     let mut compared = 0;
     for group in builtin().groups() {
         for version in builtin().versions(group) {
-            let path = builtin().resources(group, version).next().ok_or("empty")?.group_version().path();
-            let real = writes(&get(&cluster, &format!("/openapi/v3{path}")).await?);
-            let ours = writes(&read(&discovery::openapi(builtin(), group, version).ok_or("no document")?)?);
+            let path = builtin()
+                .resources(group, version)
+                .next()
+                .ok_or("version without resources")?
+                .group_version()
+                .path();
+            let real = write_operations(&get(&cluster, &format!("/openapi/v3{path}")).await?);
+            let ours = write_operations(&read(
+                &discovery::openapi(builtin(), group, version).ok_or("document not found")?,
+            )?);
             for (at, write) in &real {
                 assert_eq!(ours.get(at), Some(write), "{at:?}");
             }
             for at in ours.keys() {
-                assert!(real.contains_key(at), "the real server has no {at:?}");
+                assert!(real.contains_key(at), "the real server does not have {at:?}");
             }
             compared += ours.len();
         }
     }
-    println!("{compared} writes");
+    println!("{compared} write operations");
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fields_are_selected_and_refused_as_by_the_real_server() -> Outcome {
+async fn field_selectors_are_accepted_and_rejected_as_on_the_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
     let common = ["metadata.name", "metadata.namespace", "name", "spec.nodeName", "status.replicas"];
     let mut compared = 0;
@@ -103,36 +119,36 @@ async fn fields_are_selected_and_refused_as_by_the_real_server() -> Outcome {
         let own = row.fields.own.iter().map(|field| &*field.label);
         for label in own.chain(common) {
             let path = format!("{}/{}?fieldSelector={label}%3Dx", row.group_version().path(), row.name);
-            let answer = cluster.request(Method::GET, &path, "application/json").await?;
-            let real: Value = serde_json::from_slice(answer.body())?;
+            let response = cluster.request(Method::GET, &path, "application/json").await?;
+            let real: Value = serde_json::from_slice(response.body())?;
             let ours = row.check_fields(&FieldSelector::parse(&format!("{label}=x"))?);
             let ours = ours.err().map(|error| error.to_string());
             assert_eq!(real["message"].as_str(), ours.as_deref(), "{path}");
-            assert_eq!(answer.status().is_success(), ours.is_none(), "{path}");
+            assert_eq!(response.status().is_success(), ours.is_none(), "{path}");
             compared += 1;
         }
     }
-    println!("{compared} fields");
+    println!("{compared} field selectors");
     Ok(())
 }
 
-/// A server that has nothing but our documents, and takes every write.
+/// Starts a server that serves only our documents and accepts every POST. Returns its URL.
 fn serve_documents() -> Outcome<String> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("http://{}", listener.local_addr()?);
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            thread::spawn(move || answer(stream).expect("kubectl reads what it asked for"));
+            thread::spawn(move || respond(stream).expect("failed to respond to kubectl"));
         }
     });
     Ok(url)
 }
 
-/// Answers one request and closes.
-fn answer(stream: TcpStream) -> Outcome {
+/// Responds to one request and closes the connection.
+fn respond(stream: TcpStream) -> Outcome {
     let mut reader = BufReader::new(stream);
-    let (mut head, mut length, mut aggregated) = (String::new(), 0, false);
-    reader.read_line(&mut head)?;
+    let (mut request_line, mut length, mut aggregated) = (String::new(), 0, false);
+    reader.read_line(&mut request_line)?;
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
@@ -146,10 +162,10 @@ fn answer(stream: TcpStream) -> Outcome {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let words: Vec<&str> = head.split(' ').collect();
+    let words: Vec<&str> = request_line.split(' ').collect();
     let path = words[1].split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-    let found = match (words[0], &parts[..]) {
+    let document = match (words[0], &parts[..]) {
         ("GET", ["api"]) if aggregated => Some(discovery::aggregated(builtin(), Root::Api, Aggregated::V2)),
         ("GET", ["apis"]) if aggregated => Some(discovery::aggregated(builtin(), Root::Apis, Aggregated::V2)),
         ("GET", ["api"]) => Some(discovery::api_versions(builtin(), "127.0.0.1")),
@@ -159,7 +175,7 @@ fn answer(stream: TcpStream) -> Outcome {
         ("GET", ["openapi", "v3", "apis", group, version]) => discovery::openapi(builtin(), group, version),
         _ => None,
     };
-    let (status, content_type, body) = match found {
+    let (status, content_type, body) = match document {
         Some(document) => ("200 OK", document.content_type, document.body.to_vec()),
         None if words[0] == "POST" && path.contains("/namespaces/") => {
             ("201 Created", "application/json", body)
@@ -177,13 +193,13 @@ fn answer(stream: TcpStream) -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn real_kubectl_finds_its_way_by_our_documents_alone() -> Outcome {
+async fn kubectl_works_with_our_documents_alone() -> Outcome {
     let cluster = Cluster::start().await?;
     let url = serve_documents()?;
-    let nowhere = Kubectl::new(Path::new("/dev/null"), &cluster.directory().join("home-of-ours"))?;
+    let without_server = Kubectl::new(Path::new("/dev/null"), &cluster.directory().join("our-home"))?;
     let kubectl = async |arguments: &[&str], ours: bool| match ours {
-        false => cluster.kubectl().says(arguments, "").await,
-        true => nowhere.says(["--server", &url].iter().chain(arguments), "").await,
+        false => cluster.kubectl().stdout(arguments, "").await,
+        true => without_server.stdout(["--server", &url].iter().chain(arguments), "").await,
     };
     let served: BTreeSet<String> = builtin().iter().map(|row| row.group_version().to_string()).collect();
     for arguments in [&["api-resources", "-o", "wide", "--no-headers"][..], &["api-versions"][..]] {
@@ -220,21 +236,21 @@ async fn real_kubectl_finds_its_way_by_our_documents_alone() -> Outcome {
     for (name, body, expected) in files {
         let file = cluster.directory().join(format!("{name}.json"));
         std::fs::write(&file, body)?;
-        let file = file.to_str().ok_or("a strange directory")?;
+        let file = file.to_str().ok_or("path is not UTF-8")?;
         assert_eq!(kubectl(&["create", "-f", file], true).await?, expected);
     }
     Ok(())
 }
 
-/// What of the API we serve: group and versions.
-fn served(group: &str) -> Vec<&'static str> {
+/// The versions of a group that we serve.
+fn served_versions(group: &str) -> Vec<&'static str> {
     builtin().versions(group)
 }
 
-/// Leaves the groups that we serve, with the versions that we serve.
+/// Keeps only the groups and versions that we serve.
 fn keep_served(groups: &mut Value, name: impl Fn(&Value) -> String) {
     if let Some(groups) = groups.as_array_mut() {
-        groups.retain(|group| !served(&name(group)).is_empty());
+        groups.retain(|group| !served_versions(&name(group)).is_empty());
         for group in groups {
             let name = name(group);
             keep_versions(group, &name);
@@ -244,12 +260,14 @@ fn keep_served(groups: &mut Value, name: impl Fn(&Value) -> String) {
 
 fn keep_versions(group: &mut Value, name: &str) {
     if let Some(versions) = group["versions"].as_array_mut() {
-        versions.retain(|version| served(name).contains(&version["version"].as_str().unwrap_or_default()));
+        versions.retain(|version| {
+            served_versions(name).contains(&version["version"].as_str().unwrap_or_default())
+        });
     }
 }
 
-/// Method and path of each write that is no connection, with its kind, action and query parameters.
-fn writes(document: &Value) -> BTreeMap<(String, String), Value> {
+/// Returns kind, action and query parameters of each write operation except connects, by method and path.
+fn write_operations(document: &Value) -> BTreeMap<(String, String), Value> {
     let mut all = BTreeMap::new();
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
         for method in ["patch", "post", "put"] {
@@ -257,7 +275,7 @@ fn writes(document: &Value) -> BTreeMap<(String, String), Value> {
             if write["x-kubernetes-action"] == "connect" {
                 continue;
             }
-            // They may stand at the path, too.
+            // Parameters can also be set for the path.
             let parameters =
                 [&write["parameters"], &item["parameters"]].into_iter().filter_map(Value::as_array).flatten();
             let mut query: Vec<&str> = parameters
@@ -265,12 +283,12 @@ fn writes(document: &Value) -> BTreeMap<(String, String), Value> {
                 .filter_map(|parameter| parameter["name"].as_str())
                 .collect();
             query.sort_unstable();
-            let told = serde_json::json!({
+            let operation = serde_json::json!({
                 "action": write["x-kubernetes-action"],
                 "kind": write["x-kubernetes-group-version-kind"],
                 "query": query,
             });
-            all.insert((method.to_owned(), path.clone()), told);
+            all.insert((method.to_owned(), path.clone()), operation);
         }
     }
     all
@@ -298,7 +316,7 @@ fn first_difference(at: &str, real: &Value, ours: &Value) -> Option<String> {
                 first_difference(&format!("{at}[{position}]"), real, ours)
             })
         }
-        _ => (real != ours).then(|| format!("{at} is {real} but ours is {ours}")),
+        _ => (real != ours).then(|| format!("{at}: real {real}, ours {ours}")),
     }
 }
 
@@ -307,7 +325,7 @@ fn read(document: &Document) -> Outcome<Value> {
 }
 
 async fn get(cluster: &Cluster, path: &str) -> Outcome<Value> {
-    let answer = cluster.request(Method::GET, path, "application/json").await?;
-    assert!(answer.status().is_success(), "{path}: {}", answer.status());
-    Ok(serde_json::from_slice(answer.body())?)
+    let response = cluster.request(Method::GET, path, "application/json").await?;
+    assert!(response.status().is_success(), "{path}: {}", response.status());
+    Ok(serde_json::from_slice(response.body())?)
 }

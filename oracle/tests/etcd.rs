@@ -1,5 +1,5 @@
-//! The etcd client and the etcd source against a real etcd, which is also asked by its JSON gateway, without any of
-//! Watchkeeper in between.
+//! The etcd client and the etcd source against a real etcd. Expected values come from etcd's JSON gateway, without any
+//! Watchkeeper code.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -22,7 +22,7 @@ use watchkeeper_core::Object;
 use watchkeeper_etcd::{Etcd, Put};
 use watchkeeper_oracle::EtcdServer;
 
-/// What does not happen by then does not happen.
+/// Time limit of every wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Key to create revision, mod revision and value.
@@ -32,34 +32,35 @@ fn client(server: &EtcdServer) -> Etcd {
     Etcd::builder([server.url()]).build().unwrap()
 }
 
-/// Waits, but not for ever.
-async fn soon<T>(what: &str, happens: impl Future<Output = T>) -> T {
-    tokio::time::timeout(LIMIT, happens).await.unwrap_or_else(|_| panic!("{what} has not happened"))
+/// Waits for a future with a time limit.
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(LIMIT, future).await.unwrap_or_else(|_| panic!("{what}: timed out after {LIMIT:?}"))
 }
 
-/// Writes a JSON value and returns the revision.
+/// Writes a JSON value, and returns the revision.
 async fn put(etcd: &Etcd, key: &str, turn: u64) -> u64 {
     let value = json!({ "turn": turn }).to_string();
     let written = etcd.put(Put::new(key.to_owned(), value)).await.unwrap();
     u64::try_from(written.header.revision).unwrap()
 }
 
-async fn ask(server: &EtcdServer, path: &str, token: &str, body: &Value) -> Value {
-    let answer = server.ask(path, token, body.to_string()).await.unwrap();
-    assert!(answer.status().is_success(), "{path} {body}: {answer:?}");
-    serde_json::from_slice(answer.body()).unwrap()
+/// Sends a request to the JSON gateway.
+async fn post(server: &EtcdServer, path: &str, token: &str, body: &Value) -> Value {
+    let response = server.post(path, token, body.to_string()).await.unwrap();
+    assert!(response.status().is_success(), "{path} {body}: {response:?}");
+    serde_json::from_slice(response.body()).unwrap()
 }
 
-/// What the gateway says is there, below `/c/` at a revision; 0 for the newest.
+/// Reads the keys below `/c/` at a revision through the JSON gateway; 0 is the newest revision.
 async fn gateway_range(server: &EtcdServer, revision: u64) -> Keys {
     let encode = |text: &str| STANDARD.encode(text);
     let body = json!({ "key": encode("/c/"), "range_end": encode("/c0"), "revision": revision.to_string() });
-    let answer = ask(server, "/v3/kv/range", "", &body).await;
+    let response = post(server, "/v3/kv/range", "", &body).await;
     let decode = |text: &Value| {
         String::from_utf8(STANDARD.decode(text.as_str().unwrap_or_default()).unwrap()).unwrap()
     };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let kvs = answer["kvs"].as_array().cloned().unwrap_or_default();
+    let kvs = response["kvs"].as_array().cloned().unwrap_or_default();
     kvs.iter()
         .map(|kv| {
             let key = decode(&kv["key"]).strip_prefix("/c/").unwrap().to_owned();
@@ -68,12 +69,13 @@ async fn gateway_range(server: &EtcdServer, revision: u64) -> Keys {
         .collect()
 }
 
-/// The same of objects.
-fn held<'a>(objects: impl IntoIterator<Item = &'a Object>) -> Keys {
+/// Converts objects to the same form.
+fn keys_of<'a>(objects: impl IntoIterator<Item = &'a Object>) -> Keys {
     let row = |object: &Object| {
         let body = String::from_utf8(object.encoded.body.to_vec()).unwrap();
-        let head = &object.metadata;
-        (head.key().to_string(), (head.uid().to_owned(), head.resource_version().to_string(), body))
+        let metadata = &object.metadata;
+        let version = metadata.resource_version().to_string();
+        (metadata.key().to_string(), (metadata.uid().to_owned(), version, body))
     };
     objects.into_iter().map(row).collect()
 }

@@ -1,5 +1,5 @@
-//! `watchkeeper events` says what `kubectl events` says, to the byte, of both servers: what is printed, what is
-//! complained of, and how it exits. What is different on purpose is in [`differences`].
+//! `watchkeeper events` has the same stdout, stderr and exit code as `kubectl events`, byte for byte, on both servers.
+//! The intended differences are in [`differences`].
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_core::Timestamp;
-use watchkeeper_oracle::{Cluster, Kubectl, Said};
+use watchkeeper_oracle::{Cluster, CommandOutput, Kubectl};
 
 #[path = "get/going.rs"]
-#[allow(dead_code, reason = "another test skips lines as well")]
+#[allow(dead_code, reason = "another test uses the rest")]
 mod going;
 #[path = "get/program.rs"]
 mod program;
@@ -84,14 +84,18 @@ events --as=nobody
 events --as=nobody -A -o json
 ";
 
-/// Commands of which both say something else: kubectl, and ours.
-fn differences() -> Vec<(&'static str, Said, Said)> {
-    let said = |code, out: &str, error: &str| Said { code: Some(code), out: out.into(), error: error.into() };
+/// Commands with different output: kubectl's, and ours.
+fn differences() -> Vec<(&'static str, CommandOutput, CommandOutput)> {
+    let output = |code, out: &str, error: &str| CommandOutput {
+        code: Some(code),
+        out: out.into(),
+        error: error.into(),
+    };
     let format = |format: &str, formats: &str| {
         let error = "error: unable to match a printer suitable for the output format";
-        said(1, "", &format!("{error} {format:?}, allowed formats are: {formats}\n"))
+        output(1, "", &format!("{error} {format:?}, allowed formats are: {formats}\n"))
     };
-    // Go's templates are Go's.
+    // We do not support Go templates.
     let theirs = "go-template,go-template-file,json,jsonpath,jsonpath-as-json,jsonpath-file,kyaml,name,template,\
                   templatefile,yaml";
     let ours = "json,jsonpath,jsonpath-as-json,jsonpath-file,name,yaml";
@@ -103,32 +107,36 @@ fn differences() -> Vec<(&'static str, Said, Said)> {
             format("custom-columns=A:.a", theirs),
             format("custom-columns=A:.a", ours),
         ),
-        // kubectl cannot print the names of a list, and forgets the error.
-        ("events -n one -o name", said(0, "", ""), said(0, "event/only\n", "")),
-        // kubectl has numbers as floats here.
-        ("events -n one -o jsonpath={.items[*].count}", said(0, "1.234567e+06", ""), said(0, "1234567", "")),
-        // kubectl aligns whatever it prints, though a tab was asked for.
+        // kubectl fails to print the names of a list, and ignores the error.
+        ("events -n one -o name", output(0, "", ""), output(0, "event/only\n", "")),
+        // kubectl converts numbers to floats here.
+        (
+            "events -n one -o jsonpath={.items[*].count}",
+            output(0, "1.234567e+06", ""),
+            output(0, "1234567", ""),
+        ),
+        // kubectl passes the output through a tab writer, which replaces the tab.
         (
             "events -n one -o 'jsonpath={.items[*].reason}{\"\\t\"}{.items[*].type}'",
-            said(0, "Because   Normal", ""),
-            said(0, "Because\tNormal", ""),
+            output(0, "Because   Normal", ""),
+            output(0, "Because\tNormal", ""),
         ),
-        // The brace is missing, and the bracket.
+        // Both the brace and the bracket are unclosed.
         (
             "events -o 'jsonpath={.items['",
-            said(1, "", "error: error parsing jsonpath {.items[, unterminated array\n"),
-            said(1, "", "error: error parsing jsonpath {.items[, unclosed action\n"),
+            output(1, "", "error: error parsing jsonpath {.items[, unterminated array\n"),
+            output(1, "", "error: error parsing jsonpath {.items[, unclosed action\n"),
         ),
         (
             "events --for nosuch/",
-            said(1, "", "the server doesn't have a resource type \"nosuch\"\n"),
-            said(1, "", "error: the server doesn't have a resource type \"nosuch\"\n"),
+            output(1, "", "the server doesn't have a resource type \"nosuch\"\n"),
+            output(1, "", "error: the server doesn't have a resource type \"nosuch\"\n"),
         ),
-        // What may have been meant.
+        // We suggest similar names.
         (
             "events --for depoyment/web",
-            said(1, "", "the server doesn't have a resource type \"depoyment\"\n"),
-            said(
+            output(1, "", "the server doesn't have a resource type \"depoyment\"\n"),
+            output(
                 1,
                 "",
                 "error: the server doesn't have a resource type \"depoyment\"; did you mean \"deployment\" or \
@@ -139,7 +147,7 @@ fn differences() -> Vec<(&'static str, Said, Said)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_events_says_is_what_kubectl_says_of_the_embedded_server() -> Outcome {
+async fn events_prints_the_same_as_kubectl_on_the_embedded_server() -> Outcome {
     let server = ApiServer::builder().start().await?;
     compare(&Stage::embedded(&server)?).await?;
     server.stop().await;
@@ -147,20 +155,20 @@ async fn what_events_says_is_what_kubectl_says_of_the_embedded_server() -> Outco
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_events_says_is_what_kubectl_says_of_the_real_server() -> Outcome {
+async fn events_prints_the_same_as_kubectl_on_the_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
     compare(&Stage::set(TempDir::new()?, cluster.kubeconfig())?).await
 }
 
 async fn compare(stage: &Stage) -> Outcome {
     fill(stage).await?;
-    let mut wrong = stage.differing(COMMANDS.lines()).await?;
-    // Which was never seen.
+    let mut different = stage.differing(COMMANDS.lines()).await?;
+    // An event without timestamps.
     let about = json!({"kind": "Node", "name": "n1"});
     create(stage, "default", "bare", json!({"apiVersion": "v1", "involvedObject": about})).await?;
     let commands = ["events", "events -o json", "events -o yaml", "events --types=Normal"];
-    wrong.extend(stage.differing(commands).await?);
-    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    different.extend(stage.differing(commands).await?);
+    assert!(different.is_empty(), "{} commands differ:\n{}", different.len(), different.join("\n"));
     for (command, theirs, ours) in differences() {
         assert_eq!(stage.once(command).await?, [theirs, ours], "{command}");
     }
@@ -168,7 +176,7 @@ async fn compare(stage: &Stage) -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_watch_of_events_prints_is_what_kubectl_prints() -> Outcome {
+async fn a_watch_of_events_prints_the_same_as_kubectl() -> Outcome {
     let server = ApiServer::builder().start().await?;
     follow(&Stage::embedded(&server)?).await?;
     server.stop().await;
@@ -185,7 +193,7 @@ async fn follow(stage: &Stage) -> Outcome {
         event
     };
     stage.send(Method::POST, path, &event("first", 1)).await??;
-    // What stands in the last line, or the only one, of an event.
+    // Each command with a text that is in the last line of each event that it prints.
     for (round, (command, end)) in [
         ("events -w", "Because"),
         ("events --watch -A --no-headers", "Because"),
@@ -211,11 +219,12 @@ async fn follow(stage: &Stage) -> Outcome {
         normal["involvedObject"]["name"] = "other-pod".into();
         stage.send(Method::POST, path, &normal).await??;
         stage.send(Method::PUT, &format!("{path}/first"), &event("first", round + 2)).await??;
-        stage.send(Method::DELETE, &format!("{path}/{name}"), &json!({})).await??; // which nobody is told of
+        // kubectl does not print deletions.
+        stage.send(Method::DELETE, &format!("{path}/{name}"), &json!({})).await??;
         stage.send(Method::PUT, &format!("{path}/first"), &event("first", round + 20)).await??;
-        let told = if command.contains("--types") { 2 } else { 3 };
+        let expected = if command.contains("--types") { 2 } else { 3 };
         for (going, lines) in going.iter_mut().zip(&mut lines) {
-            lines.extend(events(going, end, told).await?);
+            lines.extend(events(going, end, expected).await?);
         }
         let [theirs, ours] = lines.map(|lines| lines.iter().map(|line| ageless(line)).collect::<Vec<_>>());
         assert_eq!(theirs, ours, "{command}");
@@ -223,7 +232,7 @@ async fn follow(stage: &Stage) -> Outcome {
     Ok(())
 }
 
-/// The lines of so many events, each of which ends with a line that has this in it.
+/// Reads the lines of `count` events, whose last lines contain `end`.
 async fn events(going: &mut Going, end: &str, count: usize) -> Outcome<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     while lines.iter().filter(|line| line.contains(end)).count() < count {
@@ -241,7 +250,7 @@ fn ago(seconds: i64) -> Timestamp {
     Timestamp { seconds: NOW.seconds - seconds, nanos: 0 }
 }
 
-/// An event of the core group, last seen so long ago.
+/// Returns an event of the core group, last seen this long ago.
 fn core(kind: &str, seconds: i64) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Event", "type": kind, "reason": "Because", "message": "it is so",
@@ -252,8 +261,8 @@ fn core(kind: &str, seconds: i64) -> Value {
     })
 }
 
-/// An event as the newer API has it, since so long ago.
-fn newer(kind: &str, seconds: i64) -> Value {
+/// Returns an event of events.k8s.io/v1 from this long ago.
+fn new_api(kind: &str, seconds: i64) -> Value {
     json!({
         "apiVersion": "events.k8s.io/v1", "kind": "Event", "type": kind, "reason": "Because", "note": "it is so",
         "regarding": {"apiVersion": "v1", "kind": "Node", "namespace": "default", "name": "n1"},
@@ -272,8 +281,8 @@ fn with(mut event: Value, fields: Value) -> Value {
     event
 }
 
-/// Events of every sort. No two of them were last seen in the same second: kubectl shuffles those. And none so lately
-/// that its age is told to the second: one of the two programs is always a little later than the other.
+/// Creates events of both APIs. No two are last seen in the same second, because kubectl orders those randomly. None
+/// is so recent that its age is printed in seconds, because the two programs do not run at the same instant.
 async fn fill(stage: &Stage) -> Outcome {
     for name in ["few", "one", "many", "empty"] {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
@@ -309,12 +318,12 @@ async fn fill(stage: &Stage) -> Outcome {
         ("default", "escape", with(core("Warning", 9 * HOUR), escape)),
         ("default", "table", with(core("Normal", 4 * HOUR), json!({"message": "one\ttwo\nthree\tfour"}))),
         ("default", "ahead", core("Normal", -24 * HOUR)),
-        ("default", "new", newer("Normal", 40 * MINUTE)),
+        ("default", "new", new_api("Normal", 40 * MINUTE)),
         (
             "default",
             "new-series",
             with(
-                newer("Warning", 5 * HOUR),
+                new_api("Warning", 5 * HOUR),
                 json!({
             "series": {"count": 17, "lastObservedTime": micro(15 * MINUTE)}}),
             ),

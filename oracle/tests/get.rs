@@ -1,7 +1,7 @@
-//! `watchkeeper get` says what `kubectl get` says, to the byte, of both servers: what is printed, what is
-//! complained of, and how it exits.
+//! `watchkeeper get` prints byte for byte what `kubectl get` prints, on our server and on the real one: standard output,
+//! standard error and exit code.
 //!
-//! `get/commands.txt` has the commands. What is different on purpose is in [`DIFFERENCES`].
+//! The commands are in `get/commands.txt`, the intended differences in [`DIFFERENCES`].
 
 use std::time::SystemTime;
 
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use watchkeeper_apiserver::registry::{self, Verb};
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_oracle::{Cluster, Kubectl, Said};
+use watchkeeper_oracle::{Cluster, CommandOutput, Kubectl};
 
 #[path = "get/going.rs"]
 mod going;
 #[path = "printed_tables/objects.rs"]
-#[allow(dead_code, reason = "another test makes random pods of it as well")]
+#[allow(dead_code, reason = "other tests use it to create random pods")]
 mod objects;
 #[path = "get/program.rs"]
 mod program;
@@ -30,10 +30,10 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const COMMANDS: &str = include_str!("get/commands.txt");
 
-/// A command of which both say something else on standard error: kubectl, and ours.
+/// Commands with different standard errors: the command, kubectl's error, and ours.
 const DIFFERENCES: [(&str, &str, &str); 7] = [
     (
-        "get depoyments", // what may have been meant
+        "get depoyments", // we suggest similar names
         "error: the server doesn't have a resource type \"depoyments\"\n",
         "error: the server doesn't have a resource type \"depoyments\"; did you mean \"deployments\" or \
          \"deployment\"?\n",
@@ -49,7 +49,7 @@ const DIFFERENCES: [(&str, &str, &str); 7] = [
         "error: the server doesn't have a resource type \"nothing\" in group \"example.org\"; did you mean \"thing\"?\n",
     ),
     (
-        "get pods -o xml", // Go's templates are Go's
+        "get pods -o xml", // we do not support Go templates and KYAML
         "error: unable to match a printer suitable for the output format \"xml\", allowed formats are: \
          custom-columns,custom-columns-file,go-template,go-template-file,json,jsonpath,jsonpath-as-json,\
          jsonpath-file,kyaml,name,template,templatefile,wide,yaml\n",
@@ -57,24 +57,24 @@ const DIFFERENCES: [(&str, &str, &str); 7] = [
          custom-columns,custom-columns-file,json,jsonpath,jsonpath-as-json,jsonpath-file,name,wide,yaml\n",
     ),
     (
-        "get pods --sort-by=.nope", // kubectl forgets the error, and says that there is nothing
+        "get pods --sort-by=.nope", // kubectl discards the error and reports an empty list
         "No resources found in default namespace.\n",
         "error: couldn't find any field with path \"{.nope}\" in the list of objects\n",
     ),
     (
-        "get configmaps,services --sort-by=.metadata.name", // kubectl looks for the field in the tables
+        "get configmaps,services --sort-by=.metadata.name", // kubectl looks up the field in the tables, not in the objects
         "error: couldn't find any field with path \"{.metadata.name}\" in the list of objects\n",
         "",
     ),
     (
-        "get pods --context=none", // which there are
+        "get pods --context=none", // we list the existing contexts
         "Error in configuration: context was not found for specified context: none\n",
         "error: context \"none\" does not exist (there are: CONTEXT)\n",
     ),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_get_says_is_what_kubectl_says_of_the_embedded_server() -> Outcome {
+async fn get_prints_what_kubectl_prints_on_the_embedded_server() -> Outcome {
     let server = ApiServer::builder().start().await?;
     compare(&Stage::embedded(&server)?).await?;
     server.stop().await;
@@ -82,18 +82,18 @@ async fn what_get_says_is_what_kubectl_says_of_the_embedded_server() -> Outcome 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_get_says_is_what_kubectl_says_of_the_real_server() -> Outcome {
+async fn get_prints_what_kubectl_prints_on_the_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
     compare(&Stage::set(TempDir::new()?, cluster.kubeconfig())?).await
 }
 
 async fn compare(stage: &Stage) -> Outcome {
-    let refused = stage.fill().await?;
+    let rejected = stage.create_objects().await?;
     let mut commands: Vec<String> =
         COMMANDS.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
     let listed: Vec<String> = registry::builtin()
         .iter()
-        // The real server has component statuses in another order each time.
+        // The real server lists component statuses in random order.
         .filter(|row| row.name != "componentstatuses")
         .filter(|row| row.verbs.contains(Verb::List) && row.verbs.contains(Verb::Get))
         .map(|row| format!("{}.{}.{}", row.name, row.version, row.group))
@@ -104,29 +104,35 @@ async fn compare(stage: &Stage) -> Outcome {
     for format in ["wide", "json", "yaml", "name"] {
         commands.push(format!("get {} -A -o {format}", listed.join(",")));
     }
-    let wrong = stage.differing(&commands).await?;
+    let different = stage.differing(&commands).await?;
     for (command, theirs, ours) in DIFFERENCES {
         let [kubectl, watchkeeper] = stage.once(command).await?;
-        let ours = ours.replace("CONTEXT", &stage.context().await?);
+        let ours = ours.replace("CONTEXT", &stage.context_names().await?);
         assert_eq!(
             (kubectl.error.as_str(), watchkeeper.error.as_str()),
             (theirs, ours.as_str()),
             "{command}"
         );
     }
-    println!("{} commands; not made: {refused:?}", commands.len());
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), commands.len(), wrong.join("\n"));
+    println!("{} commands; rejected objects: {rejected:?}", commands.len());
+    assert!(
+        different.is_empty(),
+        "{} of {} differ:\n{}",
+        different.len(),
+        commands.len(),
+        different.join("\n")
+    );
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_watch_prints_is_what_kubectl_prints() -> Outcome {
+async fn get_watch_prints_what_kubectl_prints() -> Outcome {
     let server = ApiServer::builder().start().await?;
     let stage = Stage::embedded(&server)?;
     let path = "/api/v1/namespaces/default/configmaps";
     let map = |name: &str, data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
     stage.send(Method::POST, path, &map("first", json!({}))).await??;
-    // How many lines there are before anything happens, and how many of what happens then.
+    // The number of lines before the first change, and of lines for the three changes.
     for (round, (command, before, after)) in [
         ("get configmaps -w", 2, 3),
         ("get configmaps -w --output-watch-events", 2, 3),
@@ -140,18 +146,18 @@ async fn what_a_watch_prints_is_what_kubectl_prints() -> Outcome {
     {
         let arguments = split(command);
         let start = |side: &Kubectl| Going::start(side.command(&arguments));
-        let mut going = [start(&stage.theirs)?, start(&stage.ours)?];
+        let mut watches = [start(&stage.theirs)?, start(&stage.ours)?];
         let mut lines = [Vec::new(), Vec::new()];
-        for (going, lines) in going.iter_mut().zip(&mut lines) {
+        for (watch, lines) in watches.iter_mut().zip(&mut lines) {
             match before {
-                // Nothing says that such a watch has begun but what it says.
+                // Nothing is printed when such a watch starts: change an object until it prints something.
                 0 => {
-                    while !going.says_something().await? {
+                    while !watch.prints_a_line_soon().await? {
                         let now = map("first", json!({"now": format!("{:?}", SystemTime::now())}));
                         stage.send(Method::PUT, &format!("{path}/first"), &now).await??;
                     }
                 }
-                before => lines.extend(going.lines(before).await?),
+                before => lines.extend(watch.lines(before).await?),
             }
         }
         let name = format!("second-{round}-with-a-long-name");
@@ -160,11 +166,11 @@ async fn what_a_watch_prints_is_what_kubectl_prints() -> Outcome {
             .send(Method::PUT, &format!("{path}/first"), &map("first", json!({"n": round.to_string()})))
             .await??;
         stage.send(Method::DELETE, &format!("{path}/{name}"), &json!({})).await??;
-        for (going, lines) in going.iter_mut().zip(&mut lines) {
+        for (watch, lines) in watches.iter_mut().zip(&mut lines) {
             if before == 0 {
-                going.skip_until(&name).await?;
+                watch.skip_until(&name).await?;
             }
-            lines.extend(going.lines(after - usize::from(before == 0)).await?);
+            lines.extend(watch.lines(after - usize::from(before == 0)).await?);
         }
         let [theirs, ours] = lines.map(|lines| lines.iter().map(|line| ageless(line)).collect::<Vec<_>>());
         assert_eq!(theirs, ours, "{command}");
@@ -174,64 +180,66 @@ async fn what_a_watch_prints_is_what_kubectl_prints() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubectl_runs_it_as_its_plugin() -> Outcome {
+async fn kubectl_runs_the_command_as_a_plugin() -> Outcome {
     let server = ApiServer::builder().start().await?;
     let stage = Stage::embedded(&server)?;
     let plugins = TempDir::new()?;
     std::os::unix::fs::symlink(program::build()?, plugins.path().join("kubectl-watchkeeper"))?;
-    let plugged = async |line: &str| {
+    let run_plugin = async |line: &str| {
         let mut command = stage.theirs.command(split(line));
         command.env("PATH", plugins.path());
-        Said::of(command, "").await
+        CommandOutput::of(command, "").await
     };
-    let get = plugged("watchkeeper get namespaces -o name").await?;
-    let theirs = stage.theirs.says(split("get namespaces -o name"), "").await?;
+    let get = run_plugin("watchkeeper get namespaces -o name").await?;
+    let theirs = stage.theirs.stdout(split("get namespaces -o name"), "").await?;
     assert_eq!((get.out, get.code), (theirs, Some(0)));
-    let help = plugged("watchkeeper get --help").await?.out;
+    let help = run_plugin("watchkeeper get --help").await?.out;
     assert!(help.contains("Usage: kubectl watchkeeper get "), "{help}");
-    let lost = plugged("watchkeeper get").await?;
-    assert!(lost.error.contains("Use \"kubectl watchkeeper api-resources\""), "{lost:?}");
-    assert_eq!(lost.code, Some(1));
+    let incomplete = run_plugin("watchkeeper get").await?;
+    assert!(incomplete.error.contains("Use \"kubectl watchkeeper api-resources\""), "{incomplete:?}");
+    assert_eq!(incomplete.code, Some(1));
     server.stop().await;
     Ok(())
 }
 
 impl Stage {
-    async fn context(&self) -> Outcome<String> {
-        let names = self.theirs.says(split("config get-contexts -o name"), "").await?;
+    /// The names of the contexts in the kubeconfig.
+    async fn context_names(&self) -> Outcome<String> {
+        let names = self.theirs.stdout(split("config get-contexts -o name"), "").await?;
         Ok(names.lines().collect::<Vec<_>>().join(", "))
     }
 
-    /// Objects of every kind. Returns what the server would not take.
-    async fn fill(&self) -> Outcome<Vec<String>> {
+    /// Creates objects of every kind. Returns the errors for those that the server rejects.
+    async fn create_objects(&self) -> Outcome<Vec<String>> {
         let (names, definition) = definition();
         self.create(names, &definition).await??;
-        self.create_widget().await?; // before there is a quota for them, which nobody counts on the real server
-        let mut refused = Vec::new();
-        for (names, object) in [odd()].into_iter().chain(objects::objects()) {
-            if let Err(refusal) = self.create(names, &object).await? {
-                refused.push(format!("{names} {}: {refusal}", object["metadata"]["name"]));
+        self.create_widget().await?; // before its quota, which the real server cannot compute without kube-controller-manager
+        let mut rejected = Vec::new();
+        for (names, object) in [unusual_texts()].into_iter().chain(objects::objects()) {
+            if let Err(error) = self.create(names, &object).await? {
+                rejected.push(format!("{names} {}: {error}", object["metadata"]["name"]));
             }
         }
         let empty = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "empty"}});
         self.send(Method::POST, "/api/v1/namespaces", &empty).await??;
-        Ok(refused)
+        Ok(rejected)
     }
 
-    /// An object of the definition, once that is served.
+    /// Creates an object of the definition once the server serves it.
     async fn create_widget(&self) -> Outcome {
         let path = "/apis/example.com/v1/namespaces/default/widgets";
         let mut last = String::new();
         for _ in 0..100 {
             match self.send(Method::POST, path, &widget()).await? {
                 Ok(()) => return Ok(()),
-                Err(refusal) => last = refusal,
+                Err(error) => last = error,
             }
             tokio::time::sleep(std::time::Duration::from_millis(100)).await; // until the definition is served
         }
-        Err(format!("the definition is not served: {last}").into())
+        Err(format!("definition not served after 10s: {last}").into())
     }
 
+    /// Creates an object, and then sets its status.
     async fn create(&self, names: &str, object: &Value) -> Outcome<Result<(), String>> {
         let (all, body) = creation(names, object.clone());
         let created = self.send(Method::POST, &all, &body).await?;
@@ -246,8 +254,8 @@ impl Stage {
     }
 }
 
-/// Texts that YAML, JSON and terminals have trouble with.
-fn odd() -> (&'static str, Value) {
+/// A config map with texts that need escapes or quotes in YAML, JSON or on a terminal.
+fn unusual_texts() -> (&'static str, Value) {
     let sentence =
         "a sentence that goes past the eightieth column, where YAML is folded, and some way further";
     let metadata = json!({
@@ -268,6 +276,7 @@ fn odd() -> (&'static str, Value) {
     ("/v1/configmaps", json!({"metadata": metadata, "data": data}))
 }
 
+/// The definition of widgets.
 fn definition() -> (&'static str, Value) {
     let description =
         "A description that goes past the eightieth column: with a colon, # and 'quotes' in it.";

@@ -1,6 +1,7 @@
-//! The HTTP front, as the real kubectl sees it; and whether what was recorded of the real server still holds.
+//! The HTTP handler chain: authentication of the real kubectl, and whether recorded responses of the real server are
+//! current.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::Path;
 
@@ -9,8 +10,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_apiserver::http::*;
 use watchkeeper_core::Status;
-use watchkeeper_oracle::{Cluster, Kubectl, Said};
+use watchkeeper_oracle::{Cluster, CommandOutput, Kubectl};
 
+/// Serves the name of the user at `/whoami`.
 struct Whoami;
 
 impl Handler for Whoami {
@@ -23,19 +25,19 @@ impl Handler for Whoami {
     }
 }
 
-async fn kubectl(kubeconfig: &Path, arguments: &[&str]) -> Said {
+async fn kubectl(kubeconfig: &Path, arguments: &[&str]) -> CommandOutput {
     Kubectl::new(kubeconfig, kubeconfig.parent().unwrap()).unwrap().run(arguments, "").await.unwrap()
 }
 
-/// What kubectl says, if it is content.
-async fn said(kubeconfig: &Path, arguments: &[&str]) -> String {
-    let Said { code, out, error } = kubectl(kubeconfig, arguments).await;
+/// Runs kubectl, which must succeed without warnings, and returns its output.
+async fn kubectl_output(kubeconfig: &Path, arguments: &[&str]) -> String {
+    let CommandOutput { code, out, error } = kubectl(kubeconfig, arguments).await;
     assert_eq!((code, &*error), (Some(0), ""), "{arguments:?}");
     out
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubectl_takes_the_kubeconfig_by_token_and_by_certificate() {
+async fn kubectl_authenticates_by_token_and_by_certificate() {
     let directory = tempfile::tempdir().unwrap();
     let authority = Authority::generate().unwrap();
     let server = authority.sign_server(&[]).unwrap();
@@ -52,30 +54,30 @@ async fn kubectl_takes_the_kubeconfig_by_token_and_by_certificate() {
     };
     let by_token = directory.path().join("token");
     let by_certificate = directory.path().join("certificate");
-    let by_nothing = directory.path().join("nothing");
+    let by_wrong_token = directory.path().join("wrong-token");
     config(Credentials::Token(token)).write(&by_token).unwrap();
     config(Credentials::Certificate(certificate)).write(&by_certificate).unwrap();
-    config(Credentials::Token("wrong".to_owned())).write(&by_nothing).unwrap();
+    config(Credentials::Token("wrong".to_owned())).write(&by_wrong_token).unwrap();
     let stop = CancellationToken::new();
     let run = tokio::spawn(listener.run(HandlerChain::new(Whoami, authenticator), stop.clone()));
 
     for (kubeconfig, name) in [(&by_token, "admin"), (&by_certificate, "jane")] {
-        let version = said(kubeconfig, &["version"]).await;
+        let version = kubectl_output(kubeconfig, &["version"]).await;
         assert!(version.contains("Server Version: v1.37.1+watchkeeper"), "{version}");
-        let ready = said(kubeconfig, &["get", "--raw", "/readyz?verbose"]).await;
+        let ready = kubectl_output(kubeconfig, &["get", "--raw", "/readyz?verbose"]).await;
         assert_eq!(ready, "[+]ping ok\nreadyz check passed\n");
-        assert_eq!(said(kubeconfig, &["get", "--raw", "/whoami"]).await, name);
+        assert_eq!(kubectl_output(kubeconfig, &["get", "--raw", "/whoami"]).await, name);
     }
-    let refused = kubectl(&by_nothing, &["get", "--raw", "/whoami"]).await;
-    assert!(refused.error.contains("You must be logged in to the server"), "{refused:?}");
+    let rejected = kubectl(&by_wrong_token, &["get", "--raw", "/whoami"]).await;
+    assert!(rejected.error.contains("You must be logged in to the server"), "{rejected:?}");
     stop.cancel();
     run.await.unwrap();
 }
 
-/// What the front makes of a list's query is tested against `list_options.tsv`; here the real server is asked
-/// whether it still says what that file says.
+/// Unit tests compare how we parse the query of a list with `list_options.tsv`. This test compares that file with the real
+/// server.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_recorded_answers_to_list_options_are_current() {
+async fn the_recorded_responses_to_list_options_are_current() {
     let cluster = Cluster::start().await.unwrap();
     let recorded = include_str!("../../crates/watchkeeper-apiserver/src/http/testdata/list_options.tsv");
     for line in recorded.lines() {
@@ -91,9 +93,9 @@ async fn the_recorded_answers_to_list_options_are_current() {
     }
 }
 
-/// As above, of `field_validation.jsonl`.
+/// Compares `field_validation.jsonl` with the real server.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_recorded_answers_to_odd_fields_are_current() {
+async fn the_recorded_responses_of_field_validation_are_current() {
     let cluster = Cluster::start().await.unwrap();
     for line in
         include_str!("../../crates/watchkeeper-apiserver/src/http/testdata/field_validation.jsonl").lines()
@@ -107,7 +109,7 @@ async fn the_recorded_answers_to_odd_fields_are_current() {
             "dep" => "/apis/apps/v1/namespaces/default/deployments",
             "rev" => "/apis/apps/v1/namespaces/default/controllerrevisions",
             "crd" => "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            other => panic!("{other}"),
+            other => panic!("unknown kind {other}"),
         };
         for validation in ["Strict", "Warn", "Ignore"] {
             let Some(recorded) = record.get(validation) else { continue };

@@ -1,11 +1,11 @@
-//! What kubectl says of our server is what it says of the real one.
+//! kubectl prints the same for our server as for the real one.
 //!
-//! The transcripts under `kubectl/` are scripts and recordings in one: commands, and what kubectl printed when
-//! they ran against the real server. Here every script runs against both servers. The real server must still
-//! say what is recorded, and ours must say the same, but for what [`differences`] lists: and a difference that is
-//! listed must be there.
+//! The transcripts under `kubectl/` contain commands and the output that kubectl printed for the real server. The
+//! test runs every transcript against both servers. The output for the real server must still equal the recording,
+//! and the output for ours must be the same, except for the entries of [`differences`]. An entry that no longer
+//! differs fails the test.
 //!
-//! To record again, run this with `WATCHKEEPER_WRITE_TABLES=1`.
+//! To update the recordings, run this test with `WATCHKEEPER_WRITE_TABLES=1`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,13 +32,13 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const TRANSCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kubectl");
 
-/// The reason of the events that the real server makes when its own caches are late.
+/// Reason of an event that the real server creates when its caches lag behind.
 const RACE: &str = "ClusterIPNotAllocated";
 
-/// How often the transcripts are played, at most.
+/// The maximum number of runs of all transcripts.
 const ATTEMPTS: usize = 3;
 
-/// A transcript, and where it lies.
+/// A transcript and its file.
 struct Recorded {
     path: PathBuf,
     name: String,
@@ -46,23 +46,27 @@ struct Recorded {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_kubectl_says_is_what_it_says_of_the_real_server() -> Outcome {
+async fn kubectl_prints_the_same_for_our_server_as_for_the_real_one() -> Outcome {
     let recorded = recorded()?;
     for Difference { script, line, .. } in DIFFERENCES {
         let lines = recorded.iter().filter(|it| it.name == *script).flat_map(|it| &it.transcript.steps);
-        assert_eq!(lines.filter(|step| step.line() == *line).count(), 1, "which is meant? {script}: {line}");
+        assert_eq!(
+            lines.filter(|step| step.line() == *line).count(),
+            1,
+            "not exactly one command matches {script}: {line}"
+        );
     }
     let [theirs, ours] = play(&recorded).await?;
 
     let record = std::env::var_os("WATCHKEEPER_WRITE_TABLES").is_some();
-    let (mut stale, mut wrong, mut commands) = (Vec::new(), Vec::new(), 0);
-    let mut seen = vec![false; DIFFERENCES.len()];
+    let (mut stale, mut different, mut commands) = (Vec::new(), Vec::new(), 0);
+    let mut differs = vec![false; DIFFERENCES.len()];
     for ((recorded, theirs), ours) in recorded.iter().zip(&theirs).zip(&ours) {
         if record {
             fs::write(&recorded.path, theirs.to_string())?;
         } else {
             let steps = recorded.transcript.steps.iter().zip(&theirs.steps);
-            for (before, now) in steps.filter(|(before, now)| before.said != now.said) {
+            for (before, now) in steps.filter(|(before, now)| before.output != now.output) {
                 stale.push(format!("{}: {}", recorded.name, before.difference(now)));
             }
         }
@@ -71,37 +75,37 @@ async fn what_kubectl_says_is_what_it_says_of_the_real_server() -> Outcome {
             let line = theirs.line();
             let listed = DIFFERENCES.iter().position(|listed| listed.is(&recorded.name, &line));
             if let Some(listed) = listed {
-                seen[listed] |= theirs.said != ours.said;
-            } else if theirs.said != ours.said {
-                wrong.push(format!("{}: {}", recorded.name, theirs.difference(ours)));
+                differs[listed] |= theirs.output != ours.output;
+            } else if theirs.output != ours.output {
+                different.push(format!("{}: {}", recorded.name, theirs.difference(ours)));
             }
         }
     }
-    let gone = DIFFERENCES.iter().zip(&seen).filter(|(_, seen)| !**seen);
-    let gone: Vec<_> = gone
+    let obsolete = DIFFERENCES.iter().zip(&differs).filter(|(_, differs)| !**differs);
+    let obsolete: Vec<_> = obsolete
         .map(|(Difference { script, line, why }, _)| format!("{script}: {line}\n    because {why}"))
         .collect();
     println!("{commands} commands in {} scripts, {} differences", recorded.len(), DIFFERENCES.len());
-    let stale = told("the real server does not say what is recorded (-recorded +now)", &stale);
-    let wrong = told("ours does not say what the real server says (-theirs +ours)", &wrong);
-    let gone = told("listed, and no longer a difference", &gone);
-    let all = [stale, wrong, gone].concat();
-    assert!(all.is_empty(), "to record anew, set WATCHKEEPER_WRITE_TABLES=1\n{all}");
+    let stale = section("the output for the real server differs from the recording (-recorded +now)", &stale);
+    let different =
+        section("the output for our server differs from the real one's (-theirs +ours)", &different);
+    let obsolete = section("listed differences that no longer exist", &obsolete);
+    let all = [stale, different, obsolete].concat();
+    assert!(all.is_empty(), "to update the recordings, set WATCHKEEPER_WRITE_TABLES=1\n{all}");
     Ok(())
 }
 
 /// Plays all transcripts against the real server and against ours.
 ///
-/// The real server repairs what it remembers of addresses in the background. When a service is there before its
-/// caches have the address of it, it makes an event of that, which no script asked for and nobody recorded. What
-/// was played then is thrown away and played again on servers that are new, all of it, for the transcripts build
-/// on each other. The last time counts, whatever it says.
+/// The real server repairs its IP allocations in the background. If a service exists before the server's caches have
+/// its IP address, the server creates an event that is not in the recordings. In that case all transcripts, which
+/// build on each other, are played again on new servers. The last attempt counts in any case.
 async fn play(recorded: &[Recorded]) -> Outcome<[Vec<Transcript>; 2]> {
     for _ in 1..ATTEMPTS {
         let played = play_once(recorded).await?;
-        let mut said = played[0].iter().flat_map(|it| &it.steps).flat_map(|step| &step.said);
-        let Some(line) = said.find(|line| line.contains(RACE)) else { return Ok(played) };
-        println!("played again, for the real server said: {line}");
+        let mut output = played[0].iter().flat_map(|it| &it.steps).flat_map(|step| &step.output);
+        let Some(line) = output.find(|line| line.contains(RACE)) else { return Ok(played) };
+        println!("playing again, because the real server printed: {line}");
     }
     play_once(recorded).await
 }
@@ -130,12 +134,16 @@ async fn play_once(recorded: &[Recorded]) -> Outcome<[Vec<Transcript>; 2]> {
     Ok([theirs, ours])
 }
 
-/// What is wrong in one way, for a message.
-fn told(what: &str, lines: &[String]) -> String {
-    if lines.is_empty() { String::new() } else { format!("{}, {what}:\n{}\n", lines.len(), lines.join("\n")) }
+/// Formats one section of the failure message.
+fn section(title: &str, lines: &[String]) -> String {
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("{} x {title}:\n{}\n", lines.len(), lines.join("\n"))
+    }
 }
 
-/// The transcripts, in the order of their names.
+/// Reads the transcripts, sorted by file name.
 fn recorded() -> Outcome<Vec<Recorded>> {
     let mut paths = fs::read_dir(Path::new(TRANSCRIPTS))?
         .map(|entry| Ok(entry?.path()))

@@ -1,4 +1,4 @@
-//! What a real API server sends, split, framed and read by our codecs.
+//! Lists and watches of a real API server, split, framed and decoded by our codecs.
 
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
@@ -18,18 +18,18 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 const JSON: &str = "application/json";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
-/// Chunks that cut through names, lengths and escapes.
+/// The size of chunks in bytes: small enough to split names, lengths and escapes.
 const CHUNK: usize = 7;
 
 async fn get(cluster: &Cluster, path: &str, accept: &str) -> Result<Bytes, Box<dyn std::error::Error>> {
     let response = cluster.request(Method::GET, path, accept).await?;
     assert_eq!(response.status(), StatusCode::OK, "{path}: {response:?}");
     let content_type = response.headers()["content-type"].to_str()?;
-    assert!(content_type.starts_with(accept), "asked for {accept}, got {content_type}");
+    assert!(content_type.starts_with(accept), "expected {accept}, got {content_type}");
     Ok(response.into_body())
 }
 
-/// Splits a list in small chunks.
+/// Splits a list that arrives in small chunks.
 fn split(encoding: Encoding, body: &[u8]) -> Result<(Vec<Vec<u8>>, ListMeta), Malformed> {
     let mut splitter = ListSplitter::new(encoding, Limits::DEFAULT);
     let mut items = Vec::new();
@@ -43,7 +43,7 @@ fn split(encoding: Encoding, body: &[u8]) -> Result<(Vec<Vec<u8>>, ListMeta), Ma
 }
 
 #[tokio::test]
-async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_client_go() -> Outcome {
+async fn both_encodings_and_client_go_agree_on_the_namespaces_of_a_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
     let kind = Kind::new("", "v1", "Namespace");
     let mut builder = ObjectMetaBuilder::default();
@@ -65,11 +65,11 @@ async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_clien
         assert_eq!(from_json.metadata, from_pb.metadata);
         assert_eq!(decode::<Value>(&from_json.encoded, &kind)?, decode::<Value>(&from_pb.encoded, &kind)?);
         lines.push(format!("{}/{}", from_pb.metadata.key().name(), from_pb.metadata.resource_version()));
-        // Whole, the two differ in nothing at all.
-        let whole: Value = serde_json::from_slice(json)?;
+        // The complete objects are equal in both encodings.
+        let complete: Value = serde_json::from_slice(json)?;
         let mut out = Vec::new();
         transcode::to_json(&Encoded::protobuf(pb.as_slice()), &kind, Types::Omitted, &mut out)?;
-        assert_eq!(serde_json::from_slice::<Value>(&out)?, whole);
+        assert_eq!(serde_json::from_slice::<Value>(&out)?, complete);
         assert_eq!(transcode::to_protobuf(&Encoded::json(json.as_slice()), &kind)?, *pb);
     }
 
@@ -81,7 +81,7 @@ async fn namespaces_of_a_real_server_are_the_same_in_both_encodings_and_in_clien
 }
 
 #[tokio::test]
-async fn pages_of_a_real_list_say_how_to_go_on() -> Outcome {
+async fn pages_of_a_real_list_have_continue_tokens_and_remaining_counts() -> Outcome {
     let cluster = Cluster::start().await?;
     for (accept, encoding) in [(JSON, Encoding::Json), (PROTOBUF, Encoding::Protobuf)] {
         let (mut keys, mut token, mut pages) = (Vec::new(), String::new(), 0);
@@ -92,14 +92,18 @@ async fn pages_of_a_real_list_say_how_to_go_on() -> Outcome {
             pages += 1;
             for item in items {
                 let mut builder = ObjectMetaBuilder::default();
-                let head = read_object_meta(encoding, &item, Annotations::Skip, &mut builder)?;
-                keys.push(head.key().clone());
+                let metadata = read_object_meta(encoding, &item, Annotations::Skip, &mut builder)?;
+                keys.push(metadata.key().clone());
             }
             let Some(next) = end.continue_token else {
                 assert_eq!(end.remaining_item_count, None);
                 break;
             };
-            assert!(end.remaining_item_count > Some(0), "{:?} remain", end.remaining_item_count);
+            assert!(
+                end.remaining_item_count > Some(0),
+                "remaining item count {:?}",
+                end.remaining_item_count
+            );
             token = next;
         }
         assert!(pages >= 4 && keys.is_sorted() && keys.contains(&ObjectKey::cluster("default")), "{keys:?}");
@@ -108,14 +112,14 @@ async fn pages_of_a_real_list_say_how_to_go_on() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_real_watch_list_is_framed_in_both_encodings_to_its_end_marker() -> Outcome {
+async fn a_real_watch_list_is_framed_in_both_encodings_up_to_its_end_marker() -> Outcome {
     let cluster = Cluster::start().await?;
     let created = Request::post("/api/v1/namespaces/default/configmaps")
         .header("content-type", JSON)
         .body(Bytes::from(r#"{"metadata":{"name":"settings"},"data":{"a":"1"}}"#))?;
     assert_eq!(cluster.send(created).await?.status(), StatusCode::CREATED);
 
-    // The server ends the watch after a second, and the whole of it is looked at.
+    // The server ends the watch after a second.
     let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
                 &resourceVersionMatch=NotOlderThan&timeoutSeconds=1";
     let mut seen: Vec<Vec<(WatchEventType, String, ResourceVersion)>> = Vec::new();
@@ -129,17 +133,17 @@ async fn a_real_watch_list_is_framed_in_both_encodings_to_its_end_marker() -> Ou
         for chunk in body.chunks(CHUNK) {
             frames.push(Bytes::copy_from_slice(chunk));
             while let Some(frame) = frames.next()? {
-                let head = read_object_meta(encoding, frame.object, Annotations::Keep, &mut builder)?;
-                let end = head.annotation("k8s.io/initial-events-end") == Some("true");
-                let name = if end { "the end".to_owned() } else { head.key().to_string() };
-                events.push((frame.kind, name, head.resource_version().clone()));
+                let metadata = read_object_meta(encoding, frame.object, Annotations::Keep, &mut builder)?;
+                let is_end = metadata.annotation("k8s.io/initial-events-end") == Some("true");
+                let name = if is_end { "the end".to_owned() } else { metadata.key().to_string() };
+                events.push((frame.kind, name, metadata.resource_version().clone()));
             }
         }
         frames.finish()?;
         let initial =
             events.iter().position(|(kind, name, _)| *kind == WatchEventType::Bookmark && name == "the end");
         let initial = initial.ok_or_else(|| format!("no end marker in {events:?}"))?;
-        events.truncate(initial); // what follows depends on the second in which it was asked
+        events.truncate(initial); // later events depend on when the watch started
         assert!(events.iter().all(|(kind, _, _)| *kind == WatchEventType::Added), "{events:?}");
         assert!(events.iter().any(|(_, name, _)| name == "default/settings"), "{events:?}");
         seen.push(events);

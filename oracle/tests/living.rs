@@ -1,8 +1,8 @@
-//! What becomes of what is written: our controllers beside the real ones.
+//! Our controllers compared with kube-controller-manager.
 //!
-//! On one side kube-apiserver and kube-controller-manager, with our scheduler and our simulated nodes, since there
-//! are no kubelets here; on the other side the embedded server with all of our cluster. The transcripts under `living/`
-//! are played on both, and what kubectl says must be the same in the end.
+//! One side runs kube-apiserver and kube-controller-manager with our scheduler and simulated nodes, since there are
+//! no kubelets here; the other side runs the embedded server with our controllers, scheduler and nodes. The
+//! transcripts under `living/` are played on both sides, and kubectl must print the same once everything has settled.
 
 use std::fs;
 use std::path::Path;
@@ -12,15 +12,15 @@ use watchkeeper_apiserver::http::{Credentials, Kubeconfig};
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::config::{Authorities, Authorization};
 use watchkeeper_client::{Client, Config};
-use watchkeeper_cluster::Cluster as Living;
+use watchkeeper_cluster::Cluster as SimulatedCluster;
 use watchkeeper_oracle::Cluster;
 
 #[path = "kubectl/normal.rs"]
 mod normal;
+#[path = "living/rollout.rs"]
+mod rollout;
 #[path = "kubectl/session.rs"]
 mod session;
-#[path = "living/story.rs"]
-mod story;
 #[path = "kubectl/transcript.rs"]
 mod transcript;
 
@@ -32,22 +32,22 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 const TRANSCRIPTS: [&str; 2] = ["01-rollout.txt", "02-deleting.txt"];
 
 /// Both clusters.
-struct World {
-    theirs: (Cluster, Living),
-    ours: (ApiServer, Living),
+struct Clusters {
+    theirs: (Cluster, SimulatedCluster),
+    ours: (ApiServer, SimulatedCluster),
     home: TempDir,
 }
 
-impl World {
+impl Clusters {
     async fn start() -> Outcome<Self> {
         let cluster = Cluster::builder().controller_manager(true).start().await?;
-        let nodes = Living::builder().nodes_only().attach(&client(&cluster)?);
+        let nodes = SimulatedCluster::builder().nodes_only().attach(&client(&cluster)?);
         let server = ApiServer::builder().start().await?;
-        let living = Living::builder().start(&server).await?;
-        Ok(Self { theirs: (cluster, nodes), ours: (server, living), home: TempDir::new()? })
+        let controllers = SimulatedCluster::builder().start(&server).await?;
+        Ok(Self { theirs: (cluster, nodes), ours: (server, controllers), home: TempDir::new()? })
     }
 
-    /// Somebody at a terminal of each.
+    /// Creates a kubectl session for each cluster.
     fn sessions(&self) -> Outcome<[Session; 2]> {
         let cluster = &self.theirs.0;
         let theirs = Kubeconfig {
@@ -77,70 +77,74 @@ fn client(cluster: &Cluster) -> Outcome<Client> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rollouts_and_deletions_end_as_on_a_real_cluster() -> Outcome {
-    let world = World::start().await?;
-    let [theirs, ours] = world.sessions()?;
-    let mut wrong = Vec::new();
+    let clusters = Clusters::start().await?;
+    let [theirs, ours] = clusters.sessions()?;
+    let mut different = Vec::new();
     let mut commands = 0;
     for name in TRANSCRIPTS {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/living").join(name);
         let script = Transcript::read(&fs::read_to_string(&path)?)?;
         let (theirs, ours) = tokio::try_join!(theirs.play(&script), ours.play(&script))?;
         for (theirs, ours) in theirs.steps.iter().zip(&ours.steps) {
-            let (theirs, ours) = (settled(theirs), settled(ours));
+            let (theirs, ours) = (without_timing(theirs), without_timing(ours));
             if std::env::var_os("WATCHKEEPER_SHOW").is_some() {
-                println!("{}\n{}", theirs.line(), theirs.said.join("\n"));
+                println!("{}\n{}", theirs.line(), theirs.output.join("\n"));
             }
-            if theirs.said != ours.said {
-                wrong.push(format!("{name}: {}", theirs.difference(&ours)));
+            if theirs.output != ours.output {
+                different.push(format!("{name}: {}", theirs.difference(&ours)));
             }
             commands += 1;
         }
     }
-    world.stop().await;
+    clusters.stop().await;
     println!("{commands} commands");
-    assert!(wrong.is_empty(), "ours does not end as the real one (-theirs +ours)\n{}", wrong.join("\n"));
+    assert!(
+        different.is_empty(),
+        "our cluster ends differently from the real one (-theirs +ours)\n{}",
+        different.join("\n")
+    );
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_pods_of_a_rollout_live_as_on_a_real_cluster() -> Outcome {
-    let world = World::start().await?;
-    let [theirs, ours] = world.sessions()?;
-    let (theirs, ours) = tokio::try_join!(story::of_a_rollout(&theirs), story::of_a_rollout(&ours))?;
-    world.stop().await;
-    assert_eq!(ours.lives, theirs.lives, "-ours +theirs");
-    for story in [&theirs, &ours] {
-        assert!((3..=5).contains(&story.fewest_ready), "three of four at least: {story:?}");
-        assert!(story.most <= 5, "one more than four at most: {story:?}");
+async fn pods_of_a_rollout_go_through_the_same_states_as_on_a_real_cluster() -> Outcome {
+    let clusters = Clusters::start().await?;
+    let [theirs, ours] = clusters.sessions()?;
+    let (theirs, ours) = tokio::try_join!(rollout::observe(&theirs), rollout::observe(&ours))?;
+    clusters.stop().await;
+    assert_eq!(ours.pod_states, theirs.pod_states, "left: ours, right: theirs");
+    for rollout in [&theirs, &ours] {
+        assert!((3..=5).contains(&rollout.min_ready), "fewer than 3 of 4 pods ready: {rollout:?}");
+        assert!(rollout.max_pods <= 5, "more than 5 pods: {rollout:?}");
     }
     Ok(())
 }
 
-/// What is left of an answer when all that comes and goes on the way is left out.
-fn settled(step: &Step) -> Step {
+/// Removes output that depends on timing.
+fn without_timing(step: &Step) -> Step {
     let mut step = step.clone();
-    // Which of these a rollout shows depends on when one looks.
-    step.said.retain(|line| !line.trim_start().starts_with("Waiting for deployment"));
-    for line in &mut step.said {
-        *line = nameless(line);
+    // Which progress messages a rollout prints depends on timing.
+    step.output.retain(|line| !line.trim_start().starts_with("Waiting for deployment"));
+    for line in &mut step.output {
+        *line = without_generated_names(line);
     }
-    // What is gone already is not waited for.
+    // `kubectl wait` prints nothing for an object that is already gone.
     if step.line().contains("--for=delete") {
-        step.said.retain(|line| !line.ends_with("condition met"));
+        step.output.retain(|line| !line.ends_with("condition met"));
     }
-    // In how many steps a rollout is made depends on how quick its pods are.
+    // The number of steps of a rollout depends on how fast its pods become ready.
     if step.line().contains("get events") {
-        step.said.dedup();
+        step.output.dedup();
     }
-    // Which of several pods ends first is chance.
+    // The order in which pods terminate is random.
     if step.line().contains("delete pod") || step.line().contains("wait ") {
-        step.said.sort_unstable();
+        step.output.sort_unstable();
     }
     step
 }
 
-/// Hashes of templates, and the ends of generated names, replaced by a name for them.
-fn nameless(line: &str) -> String {
+/// Replaces pod template hashes and the suffixes of generated names with placeholders.
+fn without_generated_names(line: &str) -> String {
     let is_safe = |letter: char| "bcdfghjklmnpqrstvwxz2456789".contains(letter);
     let mut text = String::new();
     let mut rest = line;

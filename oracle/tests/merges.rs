@@ -1,4 +1,4 @@
-//! The merge tables that watchkeeper-apiserver applies by are the API's of today.
+//! The merge tables of watchkeeper-apiserver are up to date with the pinned Kubernetes API.
 
 use std::fs;
 use std::path::Path;
@@ -17,13 +17,14 @@ fn the_committed_merge_tables_are_current() -> Result<(), Box<dyn std::error::Er
     assert!(written.success());
 
     let (fresh, committed) = (fs::read_to_string(fresh)?, fs::read_to_string(COMMITTED)?);
-    let differs = fresh.lines().zip(committed.lines()).position(|(fresh, committed)| fresh != committed);
+    let first_difference =
+        fresh.lines().zip(committed.lines()).position(|(fresh, committed)| fresh != committed);
     assert!(
         fresh == committed,
-        "{} is not what oracle/cmd/merges writes, from line {} on; to refresh it:\n    \
+        "{} differs from the output of oracle/cmd/merges from line {} on; to update it:\n    \
          cd oracle && go run ./cmd/merges ../crates/watchkeeper-apiserver/tables/merge.txt",
         Path::new(COMMITTED).display(),
-        differs.unwrap_or_else(|| fresh.lines().count().min(committed.lines().count())) + 1,
+        first_difference.unwrap_or_else(|| fresh.lines().count().min(committed.lines().count())) + 1,
     );
     Ok(())
 }

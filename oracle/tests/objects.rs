@@ -1,4 +1,4 @@
-//! What the stream of random objects promises.
+//! The stream of random objects: its completeness and determinism.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use watchkeeper_oracle::random_objects;
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 #[test]
-fn every_kind_comes_as_often_as_asked_and_the_same_each_time() -> Outcome {
+fn every_kind_occurs_as_often_as_requested_and_the_stream_is_deterministic() -> Outcome {
     let objects = random_objects(20)?.collect::<Result<Vec<_>, _>>()?;
     let mut counts = BTreeMap::new();
     for object in &objects {
@@ -17,16 +17,16 @@ fn every_kind_comes_as_often_as_asked_and_the_same_each_time() -> Outcome {
     }
     assert!(counts.len() > 193, "{} kinds", counts.len());
     assert!(counts.values().all(|count| *count == 20), "{counts:?}");
-    // Go accepts nearly everything that it is given, and the rest is a test as well.
-    let refused = objects.iter().filter(|object| object.of_json.is_none()).count();
-    assert!(refused < objects.len() / 100, "{refused} of {} refused", objects.len());
+    // Go accepts nearly all random objects; the tests of the codecs use the others too.
+    let rejected = objects.iter().filter(|object| object.of_json.is_none()).count();
+    assert!(rejected < objects.len() / 100, "Go rejects {rejected} of {}", objects.len());
 
     assert!(random_objects(20)?.collect::<Result<Vec<_>, _>>()? == objects);
     Ok(())
 }
 
 #[test]
-fn a_stream_may_be_dropped_half_way() -> Outcome {
+fn a_stream_can_be_dropped_before_its_end() -> Outcome {
     let mut objects = random_objects(1000)?;
     assert!(objects.next().is_some());
     Ok(())

@@ -1,5 +1,5 @@
-//! The example operator on the real server: twenty processes lead one after the other while websites come, change
-//! and go, and in the end everything is as it is wanted.
+//! The example operator on the real server: it reaches the desired state after twenty changes of the leader, while
+//! websites are created, changed and deleted.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../../examples/operator/tests/chaos/author.rs"]
@@ -12,12 +12,11 @@ mod fleet;
 mod journal;
 #[path = "../../examples/operator/tests/chaos/quiet.rs"]
 mod quiet;
-#[path = "../../examples/operator/tests/chaos/random.rs"]
-mod random;
 
 use std::cell::Cell;
 use std::time::Duration;
 
+use fastrand::Rng;
 use operator_example::install;
 use tokio::time::{sleep, timeout};
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
@@ -27,31 +26,30 @@ use watchkeeper_oracle::Cluster;
 
 use author::Author;
 use fleet::Fleet;
-use random::Random;
 
 const CHANGES: i32 = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_leaders_leave_everything_as_it_is_wanted() {
+async fn the_desired_state_is_reached_despite_twenty_leader_changes() {
     let cluster = Cluster::start().await.unwrap();
     let sources = Sources::File(cluster.kubeconfig().to_owned());
     let config = Config::load(&sources, &Overrides::default()).unwrap();
     let client = Client::new(&config).unwrap();
     install(&client).await.unwrap();
-    install(&client).await.unwrap(); // every process does, and nothing comes of it
+    install(&client).await.unwrap(); // idempotent: every process installs the definition
 
-    let factory = TypedFactory::new(&client); // of who looks on
-    let mut random = Random::new(20);
+    let factory = TypedFactory::new(&client); // for the test's own observations
+    let mut random = Rng::with_seed(20);
     let mut author = Author::new(&client, "default", random.fork());
     author.create_all().await;
     let collector = tokio::spawn(collector::run(client.clone(), factory.clone()));
     let mut fleet = Fleet::start(&config, &factory, 3);
 
-    let is_over = Cell::new(false);
-    let writing = async {
-        while !is_over.get() {
+    let changes_done = Cell::new(false);
+    let writes = async {
+        while !changes_done.get() {
             author.act().await;
-            sleep(Duration::from_millis(random.below(40))).await;
+            sleep(Duration::from_millis(random.u64(..40))).await;
         }
     };
     let changes = async {
@@ -66,23 +64,23 @@ async fn twenty_leaders_leave_everything_as_it_is_wanted() {
             }
             leader = fleet.leader(leader.token + 1).await;
         }
-        is_over.set(true);
+        changes_done.set(true);
         leader.token - first.token
     };
-    let ((), changes) = tokio::join!(writing, changes);
+    let ((), changes) = tokio::join!(writes, changes);
     assert!(changes >= CHANGES);
     println!("{} calls by {changes} leaders", fleet.journal.count());
 
-    let there = quiet::comes(&client, &factory, "default", author.wanted()).await;
+    let settled = quiet::comes(&client, &factory, "default", author.wanted()).await;
     assert_eq!(fleet.journal.overlaps(), Vec::<String>::new());
 
-    // Whoever leads next looks at everything, and finds nothing to do.
+    // The next leader reconciles everything, and writes nothing.
     let leader = fleet.leader(0).await;
     fleet.stop(&leader.name).await;
     let next = fleet.leader(leader.token + 1).await;
     fleet.journal.has_called(&next.name, u64::try_from(author.wanted().len()).unwrap()).await;
     let after = quiet::comes(&client, &factory, "default", author.wanted()).await;
-    assert_eq!(after.versions(), there.versions());
+    assert_eq!(after.versions(), settled.versions());
 
     fleet.end().await;
     collector.abort();

@@ -1,4 +1,4 @@
-//! Patches come out as the libraries of the real API server make them.
+//! Patches: our results and errors equal those of the real API server's libraries.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufReader, Read};
@@ -12,18 +12,18 @@ use watchkeeper_wire::schema;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// How many documents are patched.
+/// The number of random cases.
 const CASES: usize = 110_000;
 
-/// How often Go is asked again where it answered otherwise: it walks its maps in random order, and a patch with
-/// several faults is refused for the one that it comes upon first.
+/// Number of times that Go repeats a case whose result differs from ours: Go iterates over maps in random order, and reports only the
+/// first of several faults in a patch.
 const RUNS: usize = 1_000;
 
 fn program() -> Result<PathBuf, Box<dyn std::error::Error>> {
     Ok(Binaries::get()?.path("patches"))
 }
 
-/// One document, one patch, and what Go made of them.
+/// A document, a patch, and Go's result.
 struct Case {
     topic: String,
     kind: [String; 3],
@@ -34,10 +34,10 @@ struct Case {
     text: String,
 }
 
-/// Runs the program, and hands over its cases one at a time.
+/// Runs the Go program, and calls `each` for every case that it prints.
 fn cases(arguments: &[String], mut each: impl FnMut(&Case) -> Outcome) -> Outcome {
     let mut program = Command::new(program()?).args(arguments).stdout(Stdio::piped()).spawn()?;
-    let mut stream = BufReader::with_capacity(1 << 18, program.stdout.take().ok_or("its stdout is a pipe")?);
+    let mut stream = BufReader::with_capacity(1 << 18, program.stdout.take().ok_or("stdout is not a pipe")?);
     let mut first = [0];
     while stream.read(&mut first)? == 1 {
         let mut fields = Vec::with_capacity(9);
@@ -61,20 +61,20 @@ fn cases(arguments: &[String], mut each: impl FnMut(&Case) -> Outcome) -> Outcom
         })?;
     }
     let status = program.wait()?;
-    if status.success() { Ok(()) } else { Err(format!("the program ended with {status}").into()) }
+    if status.success() { Ok(()) } else { Err(format!("the program failed: {status}").into()) }
 }
 
-/// What we make of a case, in Go's words: an outcome, and the document or the text of the error.
+/// Returns our result in Go's form: an outcome, and the document or the error message.
 fn ours(case: &Case) -> Result<(String, Result<Value, String>), Box<dyn std::error::Error>> {
     let document: Value = serde_json::from_slice(&case.document)?;
     let lines = |faults: Vec<String>| Value::from(faults.join("\n"));
-    let made = match case.topic.as_str() {
+    let result = match case.topic.as_str() {
         "json" => patch::json(document, &case.patch),
         "merge" => patch::merge(document, serde_json::from_slice(&case.patch)?),
         "strategic" => {
             let [group, version, kind] = &case.kind;
             let schema = schema::builtin();
-            let message = schema.message(group, version, kind).ok_or("every kind is in the tables")?;
+            let message = schema.message(group, version, kind).ok_or("kind not found in the tables")?;
             patch::strategic(document, serde_json::from_slice(&case.patch)?, schema, message)
         }
         "faults json" => patch::faults(PatchFormat::Json, &case.patch).map(lines),
@@ -82,50 +82,55 @@ fn ours(case: &Case) -> Result<(String, Result<Value, String>), Box<dyn std::err
         "faults strategic" => patch::faults(PatchFormat::Strategic, &case.patch).map(lines),
         other => return Err(format!("unknown topic {other}").into()),
     };
-    Ok(match made {
-        Ok(made) => ("ok".to_owned(), Ok(made)),
+    Ok(match result {
+        Ok(patched) => ("ok".to_owned(), Ok(patched)),
         Err(error) => (error.code().to_string(), Err(error.to_string())),
     })
 }
 
-/// Whether Go's answer is ours. Where Go panics the server answers 500, and a JSON patch of ours may do better.
+/// Whether Go's result equals ours. Where Go panics, the real server responds with 500; for JSON patches we may succeed.
 fn agrees(case: &Case, ours: &(String, Result<Value, String>)) -> Result<bool, Box<dyn std::error::Error>> {
-    let (outcome, made) = ours;
-    Ok(match (case.outcome.as_str(), made) {
+    let (outcome, result) = ours;
+    Ok(match (case.outcome.as_str(), result) {
         ("panic", _) => case.topic == "json" || outcome == "500",
         ("ok", Ok(Value::String(lines))) => case.text == *lines,
-        ("ok", Ok(made)) => serde_json::from_str::<Value>(&case.text)? == *made,
+        ("ok", Ok(patched)) => serde_json::from_str::<Value>(&case.text)? == *patched,
         (go, Err(text)) => go == outcome && case.text == *text,
         _ => false,
     })
 }
 
 #[test]
-fn every_patch_is_applied_or_refused_as_by_go() -> Outcome {
+fn patches_are_applied_and_rejected_as_in_go() -> Outcome {
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
-    let mut doubted = HashMap::new();
+    let mut differing = HashMap::new();
     cases(&[format!("-n={CASES}")], |case| {
         *counts.entry((case.topic.clone(), case.outcome.clone())).or_default() += 1;
         let ours = ours(case)?;
         if !agrees(case, &ours)? {
-            doubted.insert(case.index.clone(), ours);
+            differing.insert(case.index.clone(), ours);
         }
         Ok(())
     })?;
-    println!("{counts:?}, {} asked again", doubted.len());
+    println!("{counts:?}, {} repeated", differing.len());
     assert_eq!(counts.values().sum::<usize>(), CASES);
-    assert!(doubted.len() < CASES / 200, "{} differ; the first: {:?}", doubted.len(), doubted.keys().min());
+    assert!(
+        differing.len() < CASES / 200,
+        "{} differ; the first: {:?}",
+        differing.len(),
+        differing.keys().min()
+    );
 
-    let mut settled = HashSet::new();
+    let mut resolved = HashSet::new();
     let mut last = HashMap::new();
-    if !doubted.is_empty() {
-        let indices: Vec<_> = doubted.keys().cloned().collect();
+    if !differing.is_empty() {
+        let indices: Vec<_> = differing.keys().cloned().collect();
         cases(&[format!("-index={}", indices.join(",")), format!("-runs={RUNS}")], |case| {
-            if agrees(case, &doubted[&case.index])? {
-                settled.insert(case.index.clone());
+            if agrees(case, &differing[&case.index])? {
+                resolved.insert(case.index.clone());
             }
             let show = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let told = format!(
+            let description = format!(
                 "{:?}\ndocument: {}\npatch: {}\nGo: {} {}",
                 case.kind,
                 show(&case.document),
@@ -133,15 +138,15 @@ fn every_patch_is_applied_or_refused_as_by_go() -> Outcome {
                 case.outcome,
                 case.text
             );
-            last.insert(case.index.clone(), told);
+            last.insert(case.index.clone(), description);
             Ok(())
         })?;
     }
-    let differ: Vec<_> = doubted.iter().filter(|(index, _)| !settled.contains(*index)).collect();
-    for (index, (outcome, made)) in differ.iter().take(5) {
-        let made = made.as_ref().map_or_else(Clone::clone, Value::to_string);
-        println!("case {index} {}\nours: {outcome} {made}\n", last.get(*index).map_or("", String::as_str));
+    let unresolved: Vec<_> = differing.iter().filter(|(index, _)| !resolved.contains(*index)).collect();
+    for (index, (outcome, result)) in unresolved.iter().take(5) {
+        let result = result.as_ref().map_or_else(Clone::clone, Value::to_string);
+        println!("case {index} {}\nours: {outcome} {result}\n", last.get(*index).map_or("", String::as_str));
     }
-    assert!(differ.is_empty(), "{} of {CASES} differ", differ.len());
+    assert!(unresolved.is_empty(), "{} of {CASES} differ", unresolved.len());
     Ok(())
 }

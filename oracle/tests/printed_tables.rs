@@ -1,5 +1,5 @@
-//! The tables that watchkeeper-apiserver prints are those of the real server, for objects of every kind
-//! in many states. Only the descriptions of columns are not compared: ours have none.
+//! The tables that watchkeeper-apiserver prints equal the real server's, for objects of every kind in many states.
+//! Descriptions of columns are not compared: ours are empty.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,36 +24,36 @@ const RANDOM_PODS: usize = 150;
 const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/plain/scale";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_printed_is_what_the_real_server_prints() -> Outcome {
+async fn tables_and_field_selections_match_the_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
-    let mut refused = Vec::new();
+    let mut rejected = Vec::new();
     let mut random = Random(seed());
-    let mut taken = 0;
+    let mut accepted = 0;
     for number in 0..RANDOM_PODS {
-        // Not every status that can be written down is one that the real server takes.
-        taken += usize::from(create(&cluster, "/v1/pods", &random.pod(number)).await?.is_ok());
+        // The real server rejects some of the random statuses as invalid.
+        accepted += usize::from(create(&cluster, "/v1/pods", &random.pod(number)).await?.is_ok());
     }
-    assert!(taken > RANDOM_PODS / 2, "the real server took only {taken}");
+    assert!(accepted > RANDOM_PODS / 2, "the real server accepted only {accepted} random pods");
     let mut generations: BTreeMap<(String, String), bool> = BTreeMap::new();
     for (names, object) in objects() {
         match create(&cluster, names, &object).await? {
             Ok(created) => {
                 let resource = find(names);
-                let counts = !created["metadata"]["generation"].is_null();
-                generations.insert((resource.group.to_string(), resource.name.to_string()), counts);
+                let has_generation = !created["metadata"]["generation"].is_null();
+                generations.insert((resource.group.to_string(), resource.name.to_string()), has_generation);
             }
-            Err(refusal) => refused.push(format!("{names} {}: {refusal}", object["metadata"]["name"])),
+            Err(error) => rejected.push(format!("{names} {}: {error}", object["metadata"]["name"])),
         }
     }
-    assert!(refused.is_empty(), "the real server refused objects:\n{}", refused.join("\n"));
+    assert!(rejected.is_empty(), "the real server rejected objects:\n{}", rejected.join("\n"));
 
     let listed = || registry::builtin().iter().filter(|row| row.verbs.contains(Verb::List));
     let mut wrong = Vec::new();
     for row in listed() {
         let key = (row.group.to_string(), row.name.to_string());
         match generations.get(&key) {
-            Some(counts) if *counts != row.counts_generation => {
-                wrong.push(format!("{key:?}: generation {counts}"));
+            Some(has_generation) if *has_generation != row.counts_generation => {
+                wrong.push(format!("{key:?}: the real server has a generation: {has_generation}"));
             }
             None if row.storage.is_some() => wrong.push(format!("{key:?}: no object was created")),
             _ => {}
@@ -72,13 +72,13 @@ async fn what_is_printed_is_what_the_real_server_prints() -> Outcome {
     let selections = compare_selections(&cluster, &mut wrong).await?;
     let events = compare_watch(&cluster, &mut wrong).await?;
     println!(
-        "{taken} random pods, {tables} tables, {rows} rows, {selections} selections, {events} watch events"
+        "{accepted} random pods, {tables} tables, {rows} rows, {selections} selections, {events} watch events"
     );
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
     Ok(())
 }
 
-/// Compares the table of all objects of a resource, and the table of each.
+/// Compares the table of all objects of a resource, and the table of each object. Returns the number of objects.
 async fn compare(cluster: &Cluster, row: &Resource, wrong: &mut Vec<String>) -> Outcome<usize> {
     let path = format!("{}/{}", row.group_version().path(), row.name);
     let plain = get(cluster, &path, "application/json").await?;
@@ -87,11 +87,11 @@ async fn compare(cluster: &Cluster, row: &Resource, wrong: &mut Vec<String>) -> 
         resource_version: plain["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned(),
         ..ListMeta::default()
     };
-    for (include, word) in
+    for (include, value) in
         [(IncludeObject::Metadata, ""), (IncludeObject::None, "None"), (IncludeObject::Object, "Object")]
     {
         let before = Timestamp::now();
-        let real = get(cluster, &format!("{path}?includeObject={word}"), TABLE).await?;
+        let real = get(cluster, &format!("{path}?includeObject={value}"), TABLE).await?;
         let ours = |now| -> Outcome<Value> {
             Ok(serde_json::to_value(Printer::new(row, now).include(include).list(&items, metadata.clone()))?)
         };
@@ -100,7 +100,7 @@ async fn compare(cluster: &Cluster, row: &Resource, wrong: &mut Vec<String>) -> 
     for item in &items {
         let name = item["metadata"]["name"].as_str().unwrap_or_default();
         if name.starts_with("random-") {
-            continue; // the list has shown them
+            continue; // the table of the list has them
         }
         let path = match item["metadata"]["namespace"].as_str() {
             Some(namespace) => {
@@ -115,16 +115,17 @@ async fn compare(cluster: &Cluster, row: &Resource, wrong: &mut Vec<String>) -> 
         };
         let ours = every_second(before, ours)?;
         if real["metadata"] != ours[0]["metadata"] && row.name != "leases" {
-            wrong.push(format!("{path}: {} but ours {}", real["metadata"], ours[0]["metadata"]));
+            wrong.push(format!("{path}: real {}, ours {}", real["metadata"], ours[0]["metadata"]));
         }
         differences(&path, &real, &ours, wrong);
     }
     Ok(items.len())
 }
 
+/// Compares the table of the subresource `scale`.
 async fn compare_scale(cluster: &Cluster, wrong: &mut Vec<String>) -> Outcome {
     let deployments = find("apps/v1/deployments");
-    let scale = deployments.subresource("scale").ok_or("no scale")?;
+    let scale = deployments.subresource("scale").ok_or("deployments have no scale subresource")?;
     let object = get(cluster, SCALE, "application/json").await?;
     let before = Timestamp::now();
     let real = get(cluster, SCALE, TABLE).await?;
@@ -137,7 +138,8 @@ async fn compare_scale(cluster: &Cluster, wrong: &mut Vec<String>) -> Outcome {
     Ok(())
 }
 
-/// For each selectable field and each value that it has somewhere, the same objects are selected.
+/// Compares which objects each selectable field selects, for each value that it has in some object. Returns the number of
+/// comparisons.
 async fn compare_selections(cluster: &Cluster, wrong: &mut Vec<String>) -> Outcome<usize> {
     let mut compared = 0;
     for row in registry::builtin().iter().filter(|row| !row.fields.own.is_empty()) {
@@ -161,7 +163,11 @@ async fn compare_selections(cluster: &Cluster, wrong: &mut Vec<String>) -> Outco
                 let selector = FieldSelector::parse(&selector)?;
                 let ours: Vec<&Value> = items.iter().filter(|item| row.selects(&selector, item)).collect();
                 if names(&real) != names(&ours) {
-                    wrong.push(format!("{path} {selector}: {:?} but ours {:?}", names(&real), names(&ours)));
+                    wrong.push(format!(
+                        "{path} {selector}: real {:?}, ours {:?}",
+                        names(&real),
+                        names(&ours)
+                    ));
                 }
                 compared += 1;
             }
@@ -170,7 +176,8 @@ async fn compare_selections(cluster: &Cluster, wrong: &mut Vec<String>) -> Outco
     Ok(compared)
 }
 
-/// A watch says its columns in its first event, and its bookmark is a row without anything in it.
+/// Compares watches as tables: the first event has the column definitions, and a bookmark is a row with empty cells.
+/// Returns the number of events.
 async fn compare_watch(cluster: &Cluster, wrong: &mut Vec<String>) -> Outcome<usize> {
     let mut compared = 0;
     for names in ["/v1/pods", "storage.k8s.io/v1/storageclasses", "/v1/limitranges"] {
@@ -194,7 +201,7 @@ async fn compare_watch(cluster: &Cluster, wrong: &mut Vec<String>) -> Outcome<us
             let ours =
                 |now| -> Outcome<Value> { Ok(serde_json::to_value(printer(now).object(&plain["object"]))?) };
             if plain["type"] == "BOOKMARK" {
-                // Its version is of its own time; all that counts is that there is a row.
+                // Its resource version differs, so only the cells are compared.
                 assert_eq!(real["object"]["rows"][0]["cells"], ours(before)?["rows"][0]["cells"]);
             } else {
                 differences(&path, &real["object"], &every_second(before, ours)?, wrong);
@@ -205,14 +212,15 @@ async fn compare_watch(cluster: &Cluster, wrong: &mut Vec<String>) -> Outcome<us
     Ok(compared)
 }
 
-/// What we print at every second since: the real server printed at one of them.
+/// Returns our output for every second since `since`: the real server printed its own at one of them.
 fn every_second(since: Timestamp, ours: impl Fn(Timestamp) -> Outcome<Value>) -> Outcome<Vec<Value>> {
     let until = Timestamp::now();
     let seconds = (since.seconds..=until.seconds).map(|seconds| Timestamp { seconds, ..since });
     seconds.chain([until]).map(ours).collect()
 }
 
-/// Ours must be the real one at one of the moments at which it can have been made: ages pass meanwhile.
+/// Appends the differences between the real table and ours. A row is equal if it equals one of `ours`, which were printed
+/// at different times, because ages change.
 fn differences(path: &str, real: &Value, ours: &[Value], wrong: &mut Vec<String>) {
     let before = &ours[0];
     for field in ["kind", "apiVersion", "columnDefinitions"] {
@@ -221,44 +229,45 @@ fn differences(path: &str, real: &Value, ours: &[Value], wrong: &mut Vec<String>
             column["description"] = json!("");
         }
         if real != *ours {
-            wrong.push(format!("{path} {field}: {real} but ours {ours}"));
+            wrong.push(format!("{path} {field}: real {real}, ours {ours}"));
         }
     }
-    // Leases of the server itself go on being renewed, so versions of lists may move on.
+    // The server keeps renewing its own leases, so resource versions of lists differ.
     let rows = |table: &Value| {
         let mut rows = table["rows"].as_array().cloned().unwrap_or_default();
         if path.contains("/componentstatuses") {
-            rows.sort_by_key(|row| row["cells"].to_string()); // they come as the components answer
+            rows.sort_by_key(|row| row["cells"].to_string()); // the real server lists them in the order of their responses
         }
         rows
     };
-    let moments: Vec<_> = ours.iter().map(rows).collect();
+    let candidates: Vec<_> = ours.iter().map(rows).collect();
     let (real, before) = (rows(real), rows(before));
     if real.len() != before.len() {
-        wrong.push(format!("{path}: {} rows but ours {}", real.len(), before.len()));
+        wrong.push(format!("{path}: real {} rows, ours {}", real.len(), before.len()));
     }
     for (at, (real, before)) in real.iter().zip(&before).enumerate() {
-        let same = moments.iter().any(|rows| rows.get(at).is_some_and(|row| row["cells"] == real["cells"]));
-        if !same && !is_lost_in_v1(path, real) {
+        let is_same =
+            candidates.iter().any(|rows| rows.get(at).is_some_and(|row| row["cells"] == real["cells"]));
+        if !is_same && !is_lost_in_v1(path, real) {
             wrong.push(format!("{path}:\n   real {}\n   ours {}", real["cells"], before["cells"]));
         }
-        let renewed = path.contains("/leases");
+        let is_lease = path.contains("/leases");
         for field in ["conditions", "object"] {
-            if without_conversions(&real[field]) != without_conversions(&before[field]) && !renewed {
-                wrong.push(format!("{path} {field}: {} but ours {}", real[field], before[field]));
+            if without_conversions(&real[field]) != without_conversions(&before[field]) && !is_lease {
+                wrong.push(format!("{path} {field}: real {}, ours {}", real[field], before[field]));
             }
         }
     }
 }
 
-/// In `autoscaling/v1`, the metric that has a field of its own has no place among the others. The real
-/// server prints what it has stored, which knows better; we print what the client would get.
+/// In `autoscaling/v1` the CPU metric has a field of its own, so its position among the metrics is lost. The real server
+/// prints the stored object, which has the position; we print the object that a client would get.
 fn is_lost_in_v1(path: &str, row: &Value) -> bool {
     path.starts_with("/apis/autoscaling/v1/") && row["cells"][0] == "v2-many"
 }
 
-/// The real server's rows carry the metadata as it is stored. What is added in this version's form of the
-/// object, for fields that the version does not have, is missing there; ours carry what the client would get.
+/// Removes the annotations that stand for fields which an API version lacks. The real server's rows have the stored
+/// metadata, without them; ours have the metadata that a client would get.
 fn without_conversions(object: &Value) -> Value {
     let mut object = object.clone();
     if object["kind"] == "PartialObjectMetadata" {
@@ -270,14 +279,14 @@ fn without_conversions(object: &Value) -> Value {
             });
         }
         if object.pointer("/metadata/annotations") == Some(&json!({})) {
-            object["metadata"].as_object_mut().expect("it has annotations").remove("annotations");
+            object["metadata"].as_object_mut().expect("metadata is an object").remove("annotations");
         }
     }
     object
 }
 
 #[test]
-fn every_kind_that_kubectl_users_look_at_has_columns_of_its_own() {
+fn all_but_four_kinds_have_columns_of_their_own() {
     let mut plain: Vec<_> = registry::builtin()
         .iter()
         .filter(|row| row.verbs.contains(Verb::List) && columns(row).definitions()[1].name == "Created At")
@@ -287,29 +296,30 @@ fn every_kind_that_kubectl_users_look_at_has_columns_of_its_own() {
     assert_eq!(plain, ["clusterroles", "csistoragecapacities", "limitranges", "roles"]);
 }
 
-/// Creates an object, then gives it its status, then deletes it if it is annotated so.
+/// Creates an object, sets its status, and deletes it if the annotation `then` is `delete`.
 async fn create(cluster: &Cluster, names: &str, object: &Value) -> Outcome<Result<Value, String>> {
     let (all, body) = creation(names, object.clone());
     let created = match send(cluster, Method::POST, &all, "application/json", &body).await? {
         Ok(created) => created,
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(error) => return Ok(Err(error)),
     };
     let one = format!("{all}/{}", object["metadata"]["name"].as_str().unwrap_or_default());
     if let Some(status) = object.get("status").filter(|_| find(names).subresource("status").is_some()) {
         let patch = json!({"status": status});
         let merge = "application/merge-patch+json";
-        if let Err(refusal) = send(cluster, Method::PATCH, &format!("{one}/status"), merge, &patch).await? {
-            return Ok(Err(refusal));
+        if let Err(error) = send(cluster, Method::PATCH, &format!("{one}/status"), merge, &patch).await? {
+            return Ok(Err(error));
         }
     }
     if object["metadata"]["annotations"]["then"] == "delete"
-        && let Err(refusal) = send(cluster, Method::DELETE, &one, "application/json", &json!({})).await?
+        && let Err(error) = send(cluster, Method::DELETE, &one, "application/json", &json!({})).await?
     {
-        return Ok(Err(refusal));
+        return Ok(Err(error));
     }
     Ok(Ok(created))
 }
 
+/// Sends a request. The inner error is the message of the server.
 async fn send(
     cluster: &Cluster,
     method: Method,
@@ -320,13 +330,13 @@ async fn send(
     let body = if method == Method::DELETE { Vec::new() } else { serde_json::to_vec(body)? };
     let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, content_type);
     let request = request.header(ACCEPT, "application/json").body(Bytes::from(body))?;
-    let answer = cluster.send(request).await?;
-    let read: Value = serde_json::from_slice(answer.body())?;
-    Ok(if answer.status().is_success() { Ok(read) } else { Err(read["message"].to_string()) })
+    let response = cluster.send(request).await?;
+    let body: Value = serde_json::from_slice(response.body())?;
+    Ok(if response.status().is_success() { Ok(body) } else { Err(body["message"].to_string()) })
 }
 
 async fn get(cluster: &Cluster, path: &str, accept: &str) -> Outcome<Value> {
-    let answer = cluster.request(Method::GET, path, accept).await?;
-    assert!(answer.status().is_success(), "{path}: {}", String::from_utf8_lossy(answer.body()));
-    Ok(serde_json::from_slice(answer.body())?)
+    let response = cluster.request(Method::GET, path, accept).await?;
+    assert!(response.status().is_success(), "{path}: {}", String::from_utf8_lossy(response.body()));
+    Ok(serde_json::from_slice(response.body())?)
 }

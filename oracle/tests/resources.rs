@@ -1,6 +1,6 @@
-//! The resources that watchkeeper-apiserver serves are the real server's.
+//! The committed table of resources equals the real server's discovery document.
 //!
-//! To refresh the committed table, run this with `WATCHKEEPER_WRITE_TABLES=1`.
+//! To update the table, run this test with `WATCHKEEPER_WRITE_TABLES=1`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 const COMMITTED: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/watchkeeper-apiserver/tables/resources.txt");
 
-/// What is served; the order is the real server's.
+/// The group versions that watchkeeper-apiserver serves, in the real server's order.
 const GROUP_VERSIONS: &[&str] = &[
     "/v1",
     "apiregistration.k8s.io/v1",
@@ -37,8 +37,8 @@ const GROUP_VERSIONS: &[&str] = &[
     "discovery.k8s.io/v1",
 ];
 
-/// Whose objects get a generation when they are created: discovery does not say. The test of the
-/// printed tables creates one of each and looks.
+/// Resources whose objects get a generation on creation. Discovery does not contain this; the test of the printed
+/// tables verifies it by creating one object of each.
 const WITH_GENERATION: &[&str] = &[
     "/pods",
     "/podtemplates",
@@ -77,25 +77,25 @@ async fn the_committed_table_is_current() -> Outcome {
     let mut groups = Vec::new();
     for path in ["/api", "/apis"] {
         let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-        let answer = cluster.request(Method::GET, path, accept).await?;
-        let answer: Value = serde_json::from_slice(answer.body())?;
-        groups.extend(list(&answer, "items").iter().cloned());
+        let response = cluster.request(Method::GET, path, accept).await?;
+        let document: Value = serde_json::from_slice(response.body())?;
+        groups.extend(list(&document, "items").iter().cloned());
     }
     let fresh = table(&groups)?;
     if std::env::var_os("WATCHKEEPER_WRITE_TABLES").is_some() {
         fs::write(COMMITTED, &fresh)?;
     }
     let committed = fs::read_to_string(COMMITTED)?;
-    let differs = fresh.lines().zip(committed.lines()).find(|(fresh, committed)| fresh != committed);
+    let difference = fresh.lines().zip(committed.lines()).find(|(fresh, committed)| fresh != committed);
     assert!(
         fresh == committed,
-        "tables/resources.txt is not what the real server has, first at {differs:?}; to refresh it, run this \
-         test with WATCHKEEPER_WRITE_TABLES=1"
+        "tables/resources.txt differs from the real server, first at {difference:?}; to update it, run this test \
+         with WATCHKEEPER_WRITE_TABLES=1"
     );
     Ok(())
 }
 
-/// The table of the resources that we want, in the server's order.
+/// Returns the table of our resources, in the server's order.
 fn table(groups: &[Value]) -> Result<String, String> {
     let mut text = HEADER.to_owned();
     let mut missing: BTreeSet<&str> = GROUP_VERSIONS.iter().copied().collect();
@@ -110,40 +110,44 @@ fn table(groups: &[Value]) -> Result<String, String> {
             }
         }
     }
-    if missing.is_empty() { Ok(text) } else { Err(format!("the server does not have {missing:?}")) }
+    if missing.is_empty() {
+        Ok(text)
+    } else {
+        Err(format!("group versions not found on the server: {missing:?}"))
+    }
 }
 
 fn write_resource(text: &mut String, group: &str, version: &str, row: &Value) {
     let plural = word(row, "resource");
     let is_stored = list(row, "verbs").iter().any(|verb| verb == "watch");
     let storage = match (group, plural) {
-        _ if !is_stored => "-".to_owned(), // a review, say: there is an answer, and nothing is kept
+        _ if !is_stored => "-".to_owned(), // e.g. a review: the server responds without storing anything
         ("" | "events.k8s.io", plural) => plural.to_owned(),
         (group, plural) => format!("{group}/{plural}"),
     };
     let scope = if word(row, "scope") == "Cluster" { "cluster" } else { "namespaced" };
-    let counts = WITH_GENERATION.contains(&format!("{group}/{plural}").as_str());
+    let has_generation = WITH_GENERATION.contains(&format!("{group}/{plural}").as_str());
     writeln!(
         text,
         "resource {} {version} {plural} {} {} {scope} {storage} {} {} {} {}",
         dashed(group),
         dashed(word(row, "singularResource")),
         word(&row["responseKind"], "kind"),
-        if counts { "generation" } else { "-" },
+        if has_generation { "generation" } else { "-" },
         verbs(row),
         words(row, "shortNames"),
         words(row, "categories"),
     )
-    .expect("a string takes everything");
+    .expect("writing to a String cannot fail");
     for sub in list(row, "subresources") {
         let kind = &sub["responseKind"];
-        let elsewhere = match (word(kind, "group"), word(kind, "version")) {
-            ("", "") => String::new(), // both are the resource's own
+        let group_version = match (word(kind, "group"), word(kind, "version")) {
+            ("", "") => String::new(), // same as the resource's
             (group, version) => format!("{}/{version}/", dashed(group)),
         };
         let kind = word(kind, "kind");
-        writeln!(text, "sub {} {elsewhere}{kind} {}", word(sub, "subresource"), verbs(sub))
-            .expect("a string takes everything");
+        writeln!(text, "sub {} {group_version}{kind} {}", word(sub, "subresource"), verbs(sub))
+            .expect("writing to a String cannot fail");
     }
 }
 

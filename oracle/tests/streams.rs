@@ -1,5 +1,5 @@
-//! Logs, programs and ports of pods: our client through the real server and through ours, with the kubelet's own
-//! streaming library at the other end. Both must come to the same. And kubectl through ours.
+//! Logs, exec, attach and port-forward: our client gets the same results through the real server and through ours, and
+//! kubectl works through ours. The fake kubelet at the other end uses the streaming library of the real one.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -13,7 +13,7 @@ use watchkeeper_client::streams::{
     ExecOptions, Exit, LogOptions, LogSince, PodStreams, Protocol, StreamError, TerminalSize,
 };
 use watchkeeper_client::{Client, Config};
-use watchkeeper_oracle::{Cluster, Kubectl, Said};
+use watchkeeper_oracle::{Cluster, CommandOutput, Kubectl};
 use watchkeeper_testkit::TestCluster;
 
 #[path = "kubelet/mod.rs"]
@@ -21,19 +21,19 @@ mod kubelet;
 
 use kubelet::Kubelet;
 
-/// The pods there are. The kubelet says of some of them what is in their name.
+/// The pods. For some of them, the fake kubelet responds with an error that depends on the name.
 const PODS: [&str; 6] = ["web", "on-old-node", "unknown", "mad", "strict", "tired"];
 
-/// Protocols to offer.
+/// Lists of protocols to offer.
 const BOTH: &[Protocol] = &[Protocol::V5, Protocol::V4];
 const OLDER: &[Protocol] = &[Protocol::V4];
 
-/// A server with the kubelet's node and the pods on it.
-struct Place {
+/// A client of a server that has the pods and, for the kubelet, two nodes.
+struct Environment {
     client: Client,
 }
 
-impl Place {
+impl Environment {
     async fn new(url: &str, authority: &str, token: &str, kubelet: &Kubelet) -> Self {
         let mut config = Config::new(url.parse().unwrap());
         config.authorization = Authorization::Token(token.into());
@@ -56,12 +56,12 @@ impl Place {
             let object = DynamicObject::from_typed(&object).unwrap();
             let mut stored = api.create(&object, &Default::default()).await.unwrap();
             if resource == "pods" {
-                stored.set(&["status", "phase"], "Running".into()); // kubectl looks at it
+                stored.set(&["status", "phase"], "Running".into()); // which kubectl requires
                 api.update_status(&stored, &Default::default()).await.unwrap();
             }
         };
         create("nodes", None, node("node-1", json!(["ExtendWebSocketsToKubelet"]))).await;
-        // For this one the real server translates what is new to SPDY.
+        // For a node without this feature, the real server translates WebSockets to SPDY.
         create("nodes", None, node("old-node", json!([]))).await;
         for name in PODS {
             let node = if name == "on-old-node" { "old-node" } else { "node-1" };
@@ -76,16 +76,18 @@ impl Place {
         self.client.pod("default", name)
     }
 
-    /// What becomes of a program: its outputs and its end.
-    async fn run(&self, pod: &str, command: &[&str], input: &str, options: ExecOptions) -> String {
+    /// Runs a command, and returns its outputs and exit status.
+    async fn exec(&self, pod: &str, command: &[&str], input: &str, options: ExecOptions) -> String {
         let process = self.pod(pod).exec(command.iter().copied(), &options).await;
         finish(process, input, options.tty).await
     }
 
-    async fn join(&self, input: &str, options: ExecOptions) -> String {
+    /// Attaches to the pod `web`, and returns the outputs and exit status.
+    async fn attach(&self, input: &str, options: ExecOptions) -> String {
         finish(self.pod("web").attach(&options).await, input, options.tty).await
     }
 
+    /// Returns a log, or the status of the error.
     async fn log(&self, pod: &str, options: LogOptions) -> String {
         let mut log = match self.pod(pod).log(&options).await {
             Ok(log) => log,
@@ -99,8 +101,8 @@ impl Place {
         String::from_utf8(text).unwrap()
     }
 
-    /// What two ports give back, and what one says that nobody listens on.
-    async fn forward(&self) -> String {
+    /// Forwards three ports, and returns what the two open ones echo and the error of the closed one.
+    async fn port_forward(&self) -> String {
         let mut forward = self.pod("web").port_forward(&[80, 7, 8080]).await.unwrap();
         let [mut one, mut closed, mut other] = [80, 7, 8080].map(|number| forward.port(number).unwrap());
         one.write_all(b"to one").await.unwrap();
@@ -108,48 +110,49 @@ impl Place {
         let (mut from_one, mut from_other) = ([0; 6], [0; 12]);
         other.read_exact(&mut from_other).await.unwrap();
         one.read_exact(&mut from_one).await.unwrap();
-        let fault = closed.read_u8().await.unwrap_err();
+        let error = closed.read_u8().await.unwrap_err();
         let [one, other] = [&from_one[..], &from_other[..]].map(String::from_utf8_lossy);
-        format!("{one}, {other}, {fault}")
+        format!("{one}, {other}, {error}")
     }
 
-    /// All of it, each by its name.
-    async fn all(&self) -> Vec<(String, String)> {
-        let mut all = Vec::new();
+    /// Runs every operation, and returns the results with their names.
+    async fn run_all(&self) -> Vec<(String, String)> {
+        let mut results = Vec::new();
         for (pod, protocols) in [("web", BOTH), ("web", OLDER), ("on-old-node", BOTH), ("on-old-node", OLDER)]
         {
             let options = || ExecOptions { protocols: protocols.to_vec(), ..Default::default() };
             let with_stdin = || ExecOptions { stdin: true, ..options() };
-            let mut note = |what: &str, said: String| all.push((format!("{what} {pod} {protocols:?}"), said));
-            // The real server asks such a node in SPDY, after it has accepted: it refuses within the stream.
+            let mut record =
+                |name: &str, result: String| results.push((format!("{name} {pod} {protocols:?}"), result));
+            // The real server accepts before it contacts such a node over SPDY, so errors are sent within the stream.
             let is_translated = (pod, protocols) == ("on-old-node", BOTH);
             if !is_translated {
-                note("asked", self.run(pod, &["asked"], "", with_stdin()).await);
+                record("asked", self.exec(pod, &["asked"], "", with_stdin()).await);
                 let nothing = ExecOptions { stdout: false, stderr: false, ..options() };
-                note("nothing", self.run(pod, &["cat"], "", nothing).await);
+                record("nothing", self.exec(pod, &["cat"], "", nothing).await);
             }
-            note("echo", self.run(pod, &["echo", "hello", "w\u{f6}rld & co"], "", options()).await);
-            note("complain", self.run(pod, &["complain", "oh"], "", options()).await);
-            note("exit", self.run(pod, &["exit", "3"], "", options()).await);
-            note("success", self.run(pod, &["exit", "0"], "", options()).await);
-            note("no program", self.run(pod, &["rm", "-rf"], "", options()).await);
+            record("echo", self.exec(pod, &["echo", "hello", "w\u{f6}rld & co"], "", options()).await);
+            record("complain", self.exec(pod, &["complain", "oh"], "", options()).await);
+            record("exit", self.exec(pod, &["exit", "3"], "", options()).await);
+            record("success", self.exec(pod, &["exit", "0"], "", options()).await);
+            record("no program", self.exec(pod, &["rm", "-rf"], "", options()).await);
             if protocols == BOTH {
-                note("cat", self.run(pod, &["cat"], "to and fro", with_stdin()).await);
+                record("cat", self.exec(pod, &["cat"], "to and fro", with_stdin()).await);
             }
             let terminal = ExecOptions { tty: true, ..with_stdin() };
-            note("size", self.run(pod, &["size"], "", terminal).await);
+            record("size", self.exec(pod, &["size"], "", terminal).await);
             let side = ExecOptions { container: Some("side".into()), ..options() };
-            note("no container", self.run(pod, &["cat"], "", side).await);
-            note("unknown", self.run("unknown", &["cat"], "", options()).await);
+            record("no container", self.exec(pod, &["cat"], "", side).await);
+            record("unknown", self.exec("unknown", &["cat"], "", options()).await);
         }
         let with_stdin = || ExecOptions { stdin: true, ..Default::default() };
-        let mut note = |what: &str, said: String| all.push((what.to_owned(), said));
-        note("attach", self.join("hello", with_stdin()).await);
-        note("forward", self.forward().await);
-        note("log", self.log("web", LogOptions::default()).await);
-        note("tail", self.log("web", LogOptions { tail_lines: Some(1), ..Default::default() }).await);
-        note("follow", self.log("web", LogOptions { follow: true, ..Default::default() }).await);
-        let full = LogOptions {
+        let mut record = |name: &str, result: String| results.push((name.to_owned(), result));
+        record("attach", self.attach("hello", with_stdin()).await);
+        record("forward", self.port_forward().await);
+        record("log", self.log("web", LogOptions::default()).await);
+        record("tail", self.log("web", LogOptions { tail_lines: Some(1), ..Default::default() }).await);
+        record("follow", self.log("web", LogOptions { follow: true, ..Default::default() }).await);
+        let all_options = LogOptions {
             container: Some("main".into()),
             previous: true,
             timestamps: true,
@@ -157,17 +160,17 @@ impl Place {
             limit_bytes: Some(1 << 20),
             ..Default::default()
         };
-        note("all options of a log", self.log("web", full).await);
-        let wrong = LogOptions { limit_bytes: Some(0), ..Default::default() };
-        note("wrong options of a log", self.log("web", wrong).await);
+        record("all options of a log", self.log("web", all_options).await);
+        let invalid = LogOptions { limit_bytes: Some(0), ..Default::default() };
+        record("invalid options of a log", self.log("web", invalid).await);
         for pod in ["unknown", "mad", "strict", "tired"] {
-            note(pod, self.log(pod, LogOptions::default()).await);
+            record(pod, self.log(pod, LogOptions::default()).await);
         }
-        all
+        results
     }
 }
 
-/// Writes the input of a program, reads its outputs, and says how it ended.
+/// Writes the input of a process, and returns its outputs and exit status.
 async fn finish(
     process: Result<watchkeeper_client::streams::Process, StreamError>,
     input: &str,
@@ -201,28 +204,28 @@ async fn finish(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn streams_through_our_server_are_those_through_the_real_one() {
+async fn streams_through_our_server_equal_those_through_the_real_one() {
     let kubelet = Kubelet::start().await;
     let real = Cluster::start().await.unwrap();
-    let theirs = Place::new(&real.url(), real.certificate_authority(), real.token(), &kubelet).await;
+    let theirs = Environment::new(&real.url(), real.certificate_authority(), real.token(), &kubelet).await;
     let cluster = TestCluster::start().await.unwrap();
-    let ours = Place::new(cluster.url(), cluster.ca_pem().unwrap(), cluster.token(), &kubelet).await;
-    let (theirs, ours) = (theirs.all().await, ours.all().await);
+    let ours = Environment::new(cluster.url(), cluster.ca_pem().unwrap(), cluster.token(), &kubelet).await;
+    let (theirs, ours) = (theirs.run_all().await, ours.run_all().await);
     for (theirs, ours) in theirs.iter().zip(&ours) {
         assert_eq!(theirs, ours);
     }
     assert_eq!(theirs.len(), ours.len());
 
-    // And both are what they should be.
-    let said = |name: &str| &theirs.iter().find(|(it, _)| it == name).unwrap_or_else(|| panic!("{name}")).1;
-    assert_eq!(said("cat web [V5, V4]"), "V5: \"to and fro\" \"\" Ok(Success)");
-    assert_eq!(said("exit web [V4]"), "V4: \"\" \"\" Ok(Code(3))");
-    assert_eq!(said("complain on-old-node [V5, V4]"), "V5: \"\" \"oh\\n\" Ok(Success)");
-    assert_eq!(said("size web [V5, V4]"), "V5: \"132x50\\n\" \"\" Ok(Success)");
-    assert_eq!(said("attach"), "V5: \"hello\" \"\" Ok(Success)");
-    assert!(said("forward").starts_with("to one, to the other, error forwarding port 7 to pod "));
-    assert_eq!(said("tail"), "three\n");
-    assert!(said("follow").ends_with("three\nfour\n"));
+    // Equal results could still be wrong.
+    let result = |name: &str| &theirs.iter().find(|(it, _)| it == name).unwrap_or_else(|| panic!("{name}")).1;
+    assert_eq!(result("cat web [V5, V4]"), "V5: \"to and fro\" \"\" Ok(Success)");
+    assert_eq!(result("exit web [V4]"), "V4: \"\" \"\" Ok(Code(3))");
+    assert_eq!(result("complain on-old-node [V5, V4]"), "V5: \"\" \"oh\\n\" Ok(Success)");
+    assert_eq!(result("size web [V5, V4]"), "V5: \"132x50\\n\" \"\" Ok(Success)");
+    assert_eq!(result("attach"), "V5: \"hello\" \"\" Ok(Success)");
+    assert!(result("forward").starts_with("to one, to the other, error forwarding port 7 to pod "));
+    assert_eq!(result("tail"), "three\n");
+    assert!(result("follow").ends_with("three\nfour\n"));
     cluster.stop().await;
 }
 
@@ -230,11 +233,11 @@ async fn streams_through_our_server_are_those_through_the_real_one() {
 async fn kubectl_logs_exec_attach_and_port_forward_work_through_our_server() {
     let kubelet = Kubelet::start().await;
     let cluster = TestCluster::start().await.unwrap();
-    let _ours = Place::new(cluster.url(), cluster.ca_pem().unwrap(), cluster.token(), &kubelet).await;
+    let _ours = Environment::new(cluster.url(), cluster.ca_pem().unwrap(), cluster.token(), &kubelet).await;
     let kubectl = Kubectl::new(cluster.kubeconfig_path(), cluster.directory()).unwrap();
     let command = |arguments: &[&str]| kubectl.command(["--namespace", "default"].iter().chain(arguments));
     let run = async |arguments: &[&str], input: &str| {
-        let Said { code, out, error } = Said::of(command(arguments), input).await.unwrap();
+        let CommandOutput { code, out, error } = CommandOutput::of(command(arguments), input).await.unwrap();
         (code, out, error)
     };
 
@@ -253,14 +256,14 @@ async fn kubectl_logs_exec_attach_and_port_forward_work_through_our_server() {
     assert_eq!((code, stdout.as_str()), (Some(0), "hello"));
 
     let mut forward = command(&["port-forward", "pod/web", "--address=127.0.0.1", ":80"]).spawn().unwrap();
-    let mut said = String::new();
-    let mut stdout = BufReader::new(forward.stdout.take().unwrap()); // which it goes on to write to
-    stdout.read_line(&mut said).await.unwrap();
-    let port: u16 = said
+    let mut line = String::new();
+    let mut stdout = BufReader::new(forward.stdout.take().unwrap()); // kept open, because kubectl keeps writing to it
+    stdout.read_line(&mut line).await.unwrap();
+    let port: u16 = line
         .strip_prefix("Forwarding from 127.0.0.1:")
         .and_then(|rest| rest.split(' ').next())
         .and_then(|port| port.parse().ok())
-        .unwrap_or_else(|| panic!("{said:?}"));
+        .unwrap_or_else(|| panic!("{line:?}"));
     for text in ["hello", "again"] {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         stream.write_all(text.as_bytes()).await.unwrap();

@@ -1,4 +1,4 @@
-//! The schema tables that watchkeeper-wire is built on are the API's of today.
+//! The schema tables of watchkeeper-wire are up to date with the pinned Kubernetes API.
 
 use std::fs;
 use std::path::Path;
@@ -18,19 +18,20 @@ fn the_committed_tables_are_current() -> Outcome {
     assert!(written.success());
 
     let (fresh, committed) = (fs::read_to_string(fresh)?, fs::read_to_string(COMMITTED)?);
-    let differs = fresh.lines().zip(committed.lines()).position(|(fresh, committed)| fresh != committed);
+    let first_difference =
+        fresh.lines().zip(committed.lines()).position(|(fresh, committed)| fresh != committed);
     assert!(
         fresh == committed,
-        "{} is not what oracle/cmd/tables writes, from line {} on; to refresh it:\n    \
+        "{} differs from the output of oracle/cmd/tables from line {} on; to update it:\n    \
          cd oracle && go run ./cmd/tables ../crates/watchkeeper-wire/tables/kinds.txt",
         Path::new(COMMITTED).display(),
-        differs.unwrap_or_else(|| fresh.lines().count().min(committed.lines().count())) + 1,
+        first_difference.unwrap_or_else(|| fresh.lines().count().min(committed.lines().count())) + 1,
     );
     Ok(())
 }
 
 #[test]
-fn every_published_sample_is_of_a_kind_in_the_tables() -> Outcome {
+fn the_kind_of_every_published_sample_is_in_the_tables() -> Outcome {
     let tables = fs::read_to_string(COMMITTED)?;
     let mut samples = 0;
     for sample in testdata()? {
@@ -40,7 +41,7 @@ fn every_published_sample_is_of_a_kind_in_the_tables() -> Outcome {
         let everywhere = format!("kind * * {} ", sample.kind);
         assert!(
             tables.lines().any(|line| line.starts_with(&own) || line.starts_with(&everywhere)),
-            "no row for {own}"
+            "no row starts with {own:?}"
         );
         assert!(sample.pb.starts_with(b"k8s\0") && sample.json.starts_with(b"{"), "{own}");
         samples += 1;

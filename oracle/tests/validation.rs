@@ -1,8 +1,8 @@
-//! What watchkeeper-apiserver refuses, it refuses as the real server does: with the same code, the same message
-//! and the same causes in the same order. And it refuses nothing that the real server takes.
+//! Validation: watchkeeper-apiserver rejects the objects that the real server rejects, with the same code, message and
+//! causes in the same order, and accepts those that it accepts.
 //!
-//! Valid objects of many kinds lie in `validation/objects.json`. Each is sent as it is, and with each of its
-//! fields left out, emptied or spoilt. More, and what may not change, are written out in `validation/cases.txt`.
+//! `validation/objects.json` has valid objects of many kinds. Each is sent unchanged, and with each of its fields
+//! removed, emptied or made invalid. `validation/cases.txt` has further changes, and updates of immutable fields.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,26 +24,26 @@ use watchkeeper_oracle::{Cluster, seed};
 mod change;
 #[path = "printed_tables/objects.rs"]
 mod printed;
-#[path = "validation/said.rs"]
-mod said;
+#[path = "validation/response.rs"]
+mod response;
 
-use change::{Change, cases, common, mutations};
-use said::Said;
+use change::{Change, cases, common_changes, mutations};
+use response::Response;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// How many requests are under way at a time.
+/// The number of concurrent requests.
 const WORKERS: usize = 8;
 const RANDOM_PODS: usize = 100;
 
-/// Both servers.
-struct Both {
+/// The real server and ours.
+struct Pair {
     real: Cluster,
     ours: ApiServer,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
-impl Both {
+impl Pair {
     async fn start() -> Outcome<Self> {
         let client = Client::builder(TokioExecutor::new()).build_http();
         Ok(Self {
@@ -53,48 +53,48 @@ impl Both {
         })
     }
 
-    async fn real(&self, method: Method, path: &str, body: &Value) -> Outcome<Said> {
+    async fn real(&self, method: Method, path: &str, body: &Value) -> Outcome<Response> {
         let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, "application/json");
-        let answer = self.real.send(request.body(Bytes::from(body.to_string()))?).await?;
-        Ok(Said::of(answer.status().as_u16(), answer.body()))
+        let response = self.real.send(request.body(Bytes::from(body.to_string()))?).await?;
+        Ok(Response::new(response.status().as_u16(), response.body()))
     }
 
-    async fn ours(&self, method: Method, path: &str, body: &Value) -> Outcome<Said> {
+    async fn ours(&self, method: Method, path: &str, body: &Value) -> Outcome<Response> {
         let request = Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.ours.url()))
             .header(CONTENT_TYPE, "application/json")
             .header(AUTHORIZATION, format!("Bearer {}", self.ours.token()));
-        let answer = self.client.request(request.body(Full::new(Bytes::from(body.to_string())))?).await?;
-        let code = answer.status().as_u16();
-        Ok(Said::of(code, &answer.into_body().collect().await?.to_bytes()))
+        let response = self.client.request(request.body(Full::new(Bytes::from(body.to_string())))?).await?;
+        let code = response.status().as_u16();
+        Ok(Response::new(code, &response.into_body().collect().await?.to_bytes()))
     }
 
-    /// Sends a change to both, without keeping what becomes of it, and tells of a difference.
-    async fn ask(&self, question: &Question) -> Outcome<Option<String>> {
-        let Question { method, path, change, bases, .. } = question;
+    /// Sends a request to both, with a dry run, and describes how their responses differ.
+    async fn compare(&self, case: &Comparison) -> Outcome<Option<String>> {
+        let Comparison { method, path, change, bases, .. } = case;
         let path = format!("{path}?dryRun=All");
         let real = self.real(method.clone(), &path, &change.applied(&bases[0])).await?;
         let ours = self.ours(method.clone(), &path, &change.applied(&bases[1])).await?;
-        Ok(difference(question, &real, &ours))
+        Ok(difference(case, &real, &ours))
     }
 
-    /// Asks all, some at a time. What is listed must end otherwise, and nothing else may.
-    async fn ask_all(self, questions: Vec<Question>, listed: &'static [Otherwise]) -> Outcome {
-        let (both, count) = (Arc::new(self), questions.len());
-        let questions = Arc::new(questions);
+    /// Runs all comparisons concurrently. The `listed` ones must differ, and no others may.
+    async fn compare_all(self, cases: Vec<Comparison>, listed: &'static [KnownDifference]) -> Outcome {
+        let (pair, count) = (Arc::new(self), cases.len());
+        let cases = Arc::new(cases);
         let next = Arc::new(AtomicUsize::new(0));
         let mut workers = JoinSet::new();
         for _ in 0..WORKERS {
-            let (both, questions, next) = (both.clone(), questions.clone(), next.clone());
+            let (pair, cases, next) = (pair.clone(), cases.clone(), next.clone());
             workers.spawn(async move {
                 let (mut differences, mut seen) = (Vec::new(), Vec::new());
-                while let Some(question) = questions.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match (both.ask(question).await, listed.iter().position(|listed| listed.is(question))) {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    match (pair.compare(case).await, listed.iter().position(|listed| listed.matches(case))) {
                         (Ok(None), _) => {}
                         (Ok(Some(_)), Some(listed)) => seen.push(listed),
                         (Ok(Some(difference)), None) => differences.push(difference),
-                        (Err(error), _) => differences.push(format!("{}: {error}", question.path)),
+                        (Err(error), _) => differences.push(format!("{}: {error}", case.path)),
                     }
                 }
                 (differences, seen)
@@ -106,9 +106,9 @@ impl Both {
             seen.extend(listed);
         }
         differences.sort_unstable();
-        let gone = listed.iter().enumerate().filter(|(at, _)| !seen.contains(at));
-        differences.extend(gone.map(|(_, Otherwise { resource, change, why })| {
-            format!("listed, and no longer a difference: {resource} {change}\n  because {why}")
+        let stale = listed.iter().enumerate().filter(|(at, _)| !seen.contains(at));
+        differences.extend(stale.map(|(_, KnownDifference { resource, change, reason })| {
+            format!("listed difference no longer occurs: {resource} {change}\n  reason: {reason}")
         }));
         println!("{count} compared");
         assert!(
@@ -120,7 +120,7 @@ impl Both {
         Ok(())
     }
 
-    /// Creates an object on both.
+    /// Creates an object on both, and returns what each stores.
     async fn create(&self, path: &str, object: &Value) -> Outcome<[Value; 2]> {
         let real = self.real(Method::POST, path, object).await?;
         let ours = self.ours(Method::POST, path, object).await?;
@@ -129,17 +129,17 @@ impl Both {
     }
 }
 
-/// What both servers are asked to do.
-struct Question {
+/// A request whose responses are compared.
+struct Comparison {
     method: Method,
     path: String,
     resource: String,
     change: Change,
-    /// What is changed before it is sent, to the real server and to ours.
+    /// The objects that `change` is applied to: the real server's and ours.
     bases: [Value; 2],
 }
 
-impl Question {
+impl Comparison {
     fn new(method: Method, path: &str, change: Change, bases: [Value; 2]) -> Self {
         let resource = path.rsplit('/').next().unwrap_or_default().to_owned();
         Self { method, path: path.to_owned(), resource, change, bases }
@@ -151,59 +151,59 @@ impl Question {
 
     fn update(path: &str, change: Change, bases: &[Value; 2]) -> Self {
         let name = bases[0]["metadata"]["name"].as_str().unwrap_or_default();
-        let mut question = Self::new(Method::PUT, path, change, bases.clone());
-        question.path = format!("{path}/{name}");
-        question
+        let mut case = Self::new(Method::PUT, path, change, bases.clone());
+        case.path = format!("{path}/{name}");
+        case
     }
 }
 
-/// A change that ends otherwise than on the real server: it must.
-struct Otherwise {
+/// A change to which the real server responds differently, on purpose.
+struct KnownDifference {
     resource: &'static str,
     change: &'static str,
-    why: &'static str,
+    reason: &'static str,
 }
 
-impl Otherwise {
-    fn is(&self, question: &Question) -> bool {
-        question.resource == self.resource && question.change.to_string().trim_end() == self.change
+impl KnownDifference {
+    fn matches(&self, case: &Comparison) -> bool {
+        case.resource == self.resource && case.change.to_string().trim_end() == self.change
     }
 }
 
-const fn otherwise(resource: &'static str, change: &'static str, why: &'static str) -> Otherwise {
-    Otherwise { resource, change, why }
+const fn known(resource: &'static str, change: &'static str, reason: &'static str) -> KnownDifference {
+    KnownDifference { resource, change, reason }
 }
 
-const PORT: &str = "on a dry run the real server does not look whether a port is one that it gives";
-const TWICE: &str = "the real server gives ports before it looks for those that are there twice, and fails";
+const PORT: &str = "the real server does not check the node port range in a dry run";
+const TWICE: &str = "the real server fails to allocate a duplicate node port before it validates the object";
 
-/// What ends otherwise when it is new.
-const NEW_OTHERWISE: &[Otherwise] = &[
-    otherwise("services", "/spec/ports/0/nodePort=-1", PORT),
-    otherwise("services", "/spec/ports/0/nodePort=70000", PORT),
+/// Known differences for new objects.
+const CREATE_DIFFERENCES: &[KnownDifference] = &[
+    known("services", "/spec/ports/0/nodePort=-1", PORT),
+    known("services", "/spec/ports/0/nodePort=70000", PORT),
 ];
 
-/// What ends otherwise when it is changed.
-const CHANGED_OTHERWISE: &[Otherwise] = &[
-    otherwise("services", "/spec/ports/0/nodePort=-1", PORT),
-    otherwise("services", "/spec/ports/0/nodePort=70000", PORT),
-    otherwise("services", "/spec/ports/1/nodePort=-1", PORT),
-    otherwise("services", "/spec/ports/1/nodePort=70000", PORT),
-    otherwise(
+/// Known differences for updates.
+const UPDATE_DIFFERENCES: &[KnownDifference] = &[
+    known("services", "/spec/ports/0/nodePort=-1", PORT),
+    known("services", "/spec/ports/0/nodePort=70000", PORT),
+    known("services", "/spec/ports/1/nodePort=-1", PORT),
+    known("services", "/spec/ports/1/nodePort=70000", PORT),
+    known(
         "services",
         r#"/spec/ports/-={"name":"http","protocol":"TCP","port":80,"targetPort":"web","nodePort":30080}"#,
         TWICE,
     ),
 ];
 
-/// Tells of a difference between what the real server and ours have said.
-fn difference(question: &Question, real: &Said, ours: &Said) -> Option<String> {
-    let Question { method, path, resource, change, .. } = question;
+/// Describes how the responses of the real server and ours differ.
+fn difference(case: &Comparison, real: &Response, ours: &Response) -> Option<String> {
+    let Comparison { method, path, resource, change, .. } = case;
     let is_same = match change.shows_types {
         true => real.outline() == ours.outline(),
-        false => real.is_said_by(ours, resource),
+        false => real.equals(ours, resource),
     };
-    let (real, ours) = (real.told(), ours.told());
+    let (real, ours) = (real.summary(), ours.summary());
     (!is_same).then(|| format!("{method} {path} {change}\n  real: {real}\n  ours: {ours}"))
 }
 
@@ -213,76 +213,76 @@ fn objects() -> Outcome<BTreeMap<String, Value>> {
 
 fn path_of<'a>(objects: &'a BTreeMap<String, Value>, resource: &str) -> Outcome<&'a String> {
     let path = objects.keys().find(|path| path.ends_with(&format!("/{resource}")));
-    path.ok_or_else(|| format!("no object of {resource}").into())
+    path.ok_or_else(|| format!("no {resource} in objects.json").into())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_are_taken_and_refused_as_by_the_real_server() -> Outcome {
-    let mut questions = Vec::new();
+async fn new_objects_are_accepted_and_rejected_as_on_the_real_server() -> Outcome {
+    let mut comparisons = Vec::new();
     for (path, object) in objects()? {
-        let changes = common().into_iter().chain(mutations(&object));
-        questions.extend(changes.map(|change| Question::create(&path, change, &object)));
+        let changes = common_changes().into_iter().chain(mutations(&object));
+        comparisons.extend(changes.map(|change| Comparison::create(&path, change, &object)));
     }
     let objects = objects()?;
     for case in cases(include_str!("validation/cases.txt")).filter(|case| !case.is_update) {
         let path = path_of(&objects, &case.resource)?;
-        questions.push(Question::create(path, case.change, &objects[path]));
+        comparisons.push(Comparison::create(path, case.change, &objects[path]));
     }
-    Both::start().await?.ask_all(questions, NEW_OTHERWISE).await
+    Pair::start().await?.compare_all(comparisons, CREATE_DIFFERENCES).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_are_taken_and_refused_as_by_the_real_server() -> Outcome {
-    let both = Both::start().await?;
+async fn updates_are_accepted_and_rejected_as_on_the_real_server() -> Outcome {
+    let pair = Pair::start().await?;
     let objects = objects()?;
     let mut stored = BTreeMap::new();
     for (path, object) in &objects {
-        stored.insert(path, both.create(path, object).await?);
+        stored.insert(path, pair.create(path, object).await?);
     }
-    let mut questions = Vec::new();
+    let mut comparisons = Vec::new();
     for (path, bases) in &stored {
-        let changes = common().into_iter().filter(|change| !change.renames);
-        questions.extend(changes.map(|change| Question::update(path, change, bases)));
+        let changes = common_changes().into_iter().filter(|change| !change.renames);
+        comparisons.extend(changes.map(|change| Comparison::update(path, change, bases)));
     }
     for case in cases(include_str!("validation/cases.txt")).filter(|case| case.is_update) {
-        let (resource, part) = match case.resource.split_once('/') {
-            Some((resource, part)) => (resource, format!("/{part}")),
+        let (resource, subresource) = match case.resource.split_once('/') {
+            Some((resource, subresource)) => (resource, format!("/{subresource}")),
             None => (&*case.resource, String::new()),
         };
         let path = path_of(&objects, resource)?;
-        let mut question = Question::update(path, case.change, &stored[path]);
-        question.path.push_str(&part);
-        questions.push(question);
+        let mut comparison = Comparison::update(path, case.change, &stored[path]);
+        comparison.path.push_str(&subresource);
+        comparisons.push(comparison);
     }
-    both.ask_all(questions, &[]).await
+    pair.compare_all(comparisons, &[]).await
 }
 
-/// Each field of what is stored, those that were given by default too, is left out, emptied or spoilt in a PUT.
+/// Each field of a stored object, including defaulted ones, is removed, emptied or made invalid in a PUT.
 #[tokio::test(flavor = "multi_thread")]
-async fn every_field_is_changed_as_on_the_real_server() -> Outcome {
-    let both = Both::start().await?;
-    let mut questions = Vec::new();
+async fn updates_of_every_field_are_accepted_and_rejected_as_on_the_real_server() -> Outcome {
+    let pair = Pair::start().await?;
+    let mut comparisons = Vec::new();
     for (path, object) in &mut objects()? {
         if path.ends_with("/services") {
-            // Said, so that both servers give the same.
+            // Set explicitly, so that both servers have the same address.
             object["spec"]["clusterIP"] = json!("10.0.0.50");
         }
-        let bases = both.create(path, object).await?;
+        let bases = pair.create(path, object).await?;
         let changes = mutations(&bases[0]);
-        questions.extend(changes.into_iter().map(|change| Question::update(path, change, &bases)));
+        comparisons.extend(changes.into_iter().map(|change| Comparison::update(path, change, &bases)));
     }
-    both.ask_all(questions, CHANGED_OTHERWISE).await
+    pair.compare_all(comparisons, UPDATE_DIFFERENCES).await
 }
 
-/// The objects of the printed tables, too, and pods with anything in their status.
+/// The objects of the test `printed_tables`, and pods with a random status.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_real_server_takes_is_taken() -> Outcome {
+async fn printed_objects_and_random_pods_are_accepted_as_on_the_real_server() -> Outcome {
     let mut random = printed::Random(seed());
     let pods = (0..RANDOM_PODS).map(|number| ("/v1/pods", random.pod(number)));
-    let mut questions = Vec::new();
+    let mut comparisons = Vec::new();
     for (names, object) in printed::objects().into_iter().chain(pods) {
         let (path, object) = printed::creation(names, object);
-        questions.push(Question::create(&path, Change::default(), &object));
+        comparisons.push(Comparison::create(&path, Change::default(), &object));
     }
-    Both::start().await?.ask_all(questions, &[]).await
+    Pair::start().await?.compare_all(comparisons, &[]).await
 }

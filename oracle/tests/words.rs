@@ -1,6 +1,6 @@
-//! What is read from text, against Go: the same texts are taken, and the same is made of them.
+//! Parsers: we accept the same texts as Go, and our results are the same.
 //!
-//! Where we differ on purpose, the comparison says so and why.
+//! Intended differences are noted, with a reason, where the results are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Display, Write as _};
@@ -17,37 +17,41 @@ use watchkeeper_wire::quantity;
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 /// Labels or fields.
 type Set = BTreeMap<String, String>;
-/// A question by its name in Go.
-type Question = (&'static str, fn(&Status) -> bool);
+/// A predicate with its name in Go.
+type Predicate = (&'static str, fn(&Status) -> bool);
 
-/// How many differences are shown, and how much of each.
+/// The maximum number of differences that are shown.
 const SHOWN: usize = 10;
+/// The maximum length of each.
 const SHOWN_CHARS: usize = 300;
 
-/// Asks about every text, and fails where `ours` has something else to say than Go. At least so many texts must have
-/// been asked about, and so many of them taken by Go: a comparison of refusals alone would prove little.
+/// Calls `ours` with every text and Go's result, and fails if it returns an error, which is our result. There must be at
+/// least `min_texts` texts, of which Go accepts at least `min_accepted`: comparing errors alone would prove little.
 fn compare(
     words: Words,
-    asked: usize,
-    taken: usize,
+    min_texts: usize,
+    min_accepted: usize,
     mut ours: impl FnMut(&str, &Value) -> Result<(), String>,
 ) -> Outcome {
-    let (mut all, mut some, mut different, mut report) = (0, 0, 0, String::new());
+    let (mut texts, mut accepted, mut different, mut report) = (0, 0, 0, String::new());
     for word in words {
         let word = word?;
-        let go: Value = serde_json::from_str(&word.answer)?;
-        all += 1;
-        some += usize::from(!go.is_null());
-        if let Err(ours) = ours(&word.question, &go) {
+        let go: Value = serde_json::from_str(&word.result)?;
+        texts += 1;
+        accepted += usize::from(!go.is_null());
+        if let Err(ours) = ours(&word.input, &go) {
             different += 1;
             if different <= SHOWN {
-                let [question, go] = [&word.question, &word.answer].map(|text| short(text));
-                writeln!(report, "{question:?}\n  ours {}\n  Go   {go}", short(&ours))?;
+                let [text, go] = [&word.input, &word.result].map(|text| short(text));
+                writeln!(report, "{text:?}\n  ours {}\n  Go   {go}", short(&ours))?;
             }
         }
     }
-    assert!(different == 0, "{different} of {all} differ\n{report}");
-    assert!(all >= asked && some >= taken, "only {all} were asked about, of which Go took {some}");
+    assert!(different == 0, "{different} of {texts} differ\n{report}");
+    assert!(
+        texts >= min_texts && accepted >= min_accepted,
+        "only {texts} texts, of which Go accepts {accepted}"
+    );
     Ok(())
 }
 
@@ -59,13 +63,13 @@ fn text_of(error: impl Display) -> String {
     error.to_string()
 }
 
-/// Fails with what is ours unless it is what Go says.
+/// Returns our result as an error unless it equals Go's.
 fn same<T: PartialEq<U> + Debug, U>(ours: &T, go: &U) -> Result<(), String> {
     if ours == go { Ok(()) } else { Err(format!("{ours:?}")) }
 }
 
-/// What is ours, if Go takes the text too; nothing if both refuse it.
-fn taken<T: Display, E: Display>(ours: Result<T, E>, go: &Value) -> Result<Option<T>, String> {
+/// Returns our value if both accept the text, and nothing if both reject it; anything else is a difference.
+fn if_accepted<T: Display, E: Display>(ours: Result<T, E>, go: &Value) -> Result<Option<T>, String> {
     match (ours, go.is_null()) {
         (Ok(ours), false) => Ok(Some(ours)),
         (Err(_), true) => Ok(None),
@@ -74,41 +78,41 @@ fn taken<T: Display, E: Display>(ours: Result<T, E>, go: &Value) -> Result<Optio
     }
 }
 
-/// Go's canonical text of a selector.
+/// The canonical text of a selector in Go's result.
 fn text_in(go: &Value) -> &str {
     go["text"].as_str().unwrap_or_default()
 }
 
-/// The sets that selectors are matched with: what the stream begins with.
+/// Reads the sets that selectors are matched with, which come first in the stream.
 fn sets(words: &mut Words) -> Result<Vec<Set>, Box<dyn std::error::Error>> {
-    let first = words.next().ok_or("the stream begins with the sets")??;
-    Ok(serde_json::from_str(&first.answer)?)
+    let first = words.next().ok_or("the stream is empty")??;
+    Ok(serde_json::from_str(&first.result)?)
 }
 
-/// A 0 or a 1 for each set.
+/// Returns a 0 or a 1 for each set.
 fn selects(sets: &[Set], matches: impl Fn(&Set) -> bool) -> String {
     sets.iter().map(|set| if matches(set) { '1' } else { '0' }).collect()
 }
 
-/// Compares a label selector that both take; its canonical text is `text` where it is Go's.
+/// Compares a label selector that both accept; `text` is Go's canonical text in our form.
 fn compare_labels(ours: &LabelSelector, go: &Value, text: &str, sets: &[Set]) -> Result<(), String> {
     same(&ours.to_string(), &text)?;
     same(&LabelSelector::parse(text).as_ref(), &Ok(ours))?;
     same(&json!(selects(sets, |set| ours.matches(|key| set.get(key).map(String::as_str)))), &go["selects"])?;
     for requirement in ours.requirements() {
         let (key, exact) = (requirement.key(), ours.exact_value(requirement.key()));
-        // Go looks at the first requirement of a key alone; we look for one that names the value.
+        // Go uses only the first requirement of a key; we use any that determines the value.
         let several = ours.requirements().iter().filter(|other| other.key() == key).count() > 1;
-        // Nor does it see that a value which is given twice is the only one.
+        // Go does not notice that a list with one value, twice, determines the value.
         let twice = exact.is_some_and(|value| text_in(go).contains(&format!("({value},{value}")));
         if exact != go["exact"][key].as_str() && !((several || twice) && go["exact"][key].is_null()) {
-            return Err(format!("{key} must be {exact:?}"));
+            return Err(format!("exact value of {key} is {exact:?}"));
         }
     }
     Ok(())
 }
 
-/// Go prints `==` as it was written, and a bound with its leading zeros; our one form for each has `=` and no zeros.
+/// Converts Go's canonical text to ours: Go keeps `==` and the leading zeros of bounds; we print `=` and no zeros.
 fn canonical(go: &str) -> String {
     let mut text = String::new();
     for part in go.replace("==", "=").split_inclusive(['>', '<']) {
@@ -125,30 +129,30 @@ fn canonical(go: &str) -> String {
 }
 
 #[test]
-fn label_selectors_are_read_printed_and_matched_as_in_go() -> Outcome {
+fn label_selectors_are_parsed_printed_and_matched_as_in_go() -> Outcome {
     let mut words = words("labels", 300_000)?;
     let sets = sets(&mut words)?;
     compare(words, 570_000, 60_000, |text, go| {
         let ours = LabelSelector::parse(text);
         if text.contains('\0') && ours.is_err() {
-            return Ok(()); // to Go a NUL ends the selector, and what follows is lost
+            return Ok(()); // Go ignores everything after a NUL
         }
-        let Some(ours) = taken(ours, go)? else { return Ok(()) };
+        let Some(ours) = if_accepted(ours, go)? else { return Ok(()) };
         compare_labels(&ours, go, &canonical(text_in(go)), &sets)
     })
 }
 
 #[test]
-fn structured_selectors_select_as_in_go() -> Outcome {
+fn structured_selectors_match_as_in_go() -> Outcome {
     let mut words = words("expressions", 100_000)?;
     let sets = sets(&mut words)?;
     compare(words, 100_000, 20_000, |body, go| {
         let body: StructuredSelector = serde_json::from_str(body).map_err(text_of)?;
-        let Some(ours) = taken(LabelSelector::try_from(&body), go)? else { return Ok(()) };
-        // Go prints a value as often as it was given; to us it is in the set or not.
-        let doubles = |values: &[String]| values.iter().collect::<BTreeSet<_>>().len() < values.len();
+        let Some(ours) = if_accepted(LabelSelector::try_from(&body), go)? else { return Ok(()) };
+        // Go prints duplicate values; we store values in a set.
+        let has_duplicates = |values: &[String]| values.iter().collect::<BTreeSet<_>>().len() < values.len();
         let mut text = canonical(text_in(go));
-        if body.match_expressions.iter().any(|expression| doubles(&expression.values)) {
+        if body.match_expressions.iter().any(|expression| has_duplicates(&expression.values)) {
             text = LabelSelector::parse(&text).map_err(text_of)?.to_string();
         }
         compare_labels(&ours, go, &text, &sets)
@@ -156,11 +160,11 @@ fn structured_selectors_select_as_in_go() -> Outcome {
 }
 
 #[test]
-fn field_selectors_are_read_printed_and_matched_as_in_go() -> Outcome {
+fn field_selectors_are_parsed_printed_and_matched_as_in_go() -> Outcome {
     let mut words = words("fields", 300_000)?;
     let sets = sets(&mut words)?;
     compare(words, 430_000, 84_000, |text, go| {
-        let Some(ours) = taken(FieldSelector::parse(text), go)? else { return Ok(()) };
+        let Some(ours) = if_accepted(FieldSelector::parse(text), go)? else { return Ok(()) };
         same(&FieldSelector::parse(&ours.to_string()).as_ref(), &Ok(&ours))?;
         same(
             &json!(selects(&sets, |set| ours.matches(|key| set.get(key).map(String::as_str)))),
@@ -176,7 +180,7 @@ fn field_selectors_are_read_printed_and_matched_as_in_go() -> Outcome {
             terms.sort_by_key(Value::to_string);
         }
         same(&terms, &go_terms)?;
-        // Go sorts the terms while `==` is still two characters, we sort them as they are printed.
+        // Go sorts the terms as written, with `==`; we sort them as printed, with `=`.
         if text.contains("==") {
             return Ok(());
         }
@@ -188,8 +192,8 @@ fn field_selectors_are_read_printed_and_matched_as_in_go() -> Outcome {
 }
 
 #[test]
-fn statuses_answer_every_question_as_in_go() -> Outcome {
-    let questions: [Question; 20] = [
+fn statuses_are_classified_as_in_go() -> Outcome {
+    let predicates: [Predicate; 20] = [
         ("IsAlreadyExists", Status::is_already_exists),
         ("IsBadRequest", Status::is_bad_request),
         ("IsConflict", Status::is_conflict),
@@ -214,38 +218,38 @@ fn statuses_answer_every_question_as_in_go() -> Outcome {
     compare(words("statuses", 30_000)?, 29_000, 29_000, |body, go| {
         let body: Value = serde_json::from_str(body).map_err(text_of)?;
         let status: Status = serde_json::from_value(body.clone()).map_err(text_of)?;
-        same(&typeless(&status), &body)?;
+        same(&without_type(&status), &body)?;
         let yes: BTreeSet<&str> =
-            questions.iter().filter(|(_, question)| question(&status)).map(|(name, _)| *name).collect();
+            predicates.iter().filter(|(_, predicate)| predicate(&status)).map(|(name, _)| *name).collect();
         same(&yes, &go["yes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect())?;
-        // A negative delay is none to us, who have no type for one.
+        // We treat a negative delay as zero: a `Duration` cannot be negative.
         let delay = go["delay"].as_i64().map(|seconds| Duration::from_secs(seconds.max(0).unsigned_abs()));
         same(&status.retry_after(), &delay)
     })
 }
 
 #[test]
-fn a_response_that_is_no_status_becomes_the_status_that_go_makes_of_it() -> Outcome {
+fn a_response_without_a_status_becomes_the_same_status_as_in_go() -> Outcome {
     compare(words("responses", 30_000)?, 38_000, 38_000, |response, go| {
         let response: Value = serde_json::from_str(response).map_err(text_of)?;
         let text = |name: &str| response[name].as_str().unwrap_or_default();
         let resource =
             GroupResource { group: text("group").to_owned(), resource: text("resource").to_owned() };
-        let answer = UnexpectedResponse {
+        let unexpected = UnexpectedResponse {
             code: response["code"].as_u64().and_then(|code| code.try_into().ok()).unwrap_or_default(),
             method: text("method"),
             resource: (!resource.resource.is_empty()).then_some(&resource),
             name: text("name"),
-            // What Go calls unknown is what it could not read as text.
+            // Go uses "unknown" for bodies that are not text.
             text: (text("text") != "unknown").then_some(text("text").as_bytes()),
             retry_after: response["retry"].as_u64().map(Duration::from_secs),
         };
-        same(&typeless(&Status::from(answer)), go)
+        same(&without_type(&Status::from(unexpected)), go)
     })
 }
 
-/// The JSON of a status, without its type: Go leaves that to whoever writes the response.
-fn typeless(status: &Status) -> Value {
+/// The JSON of a status without `kind` and `apiVersion`, which Go adds only when it writes a response.
+fn without_type(status: &Status) -> Value {
     let mut body = serde_json::to_value(status).unwrap_or_default();
     if let Some(members) = body.as_object_mut() {
         members.retain(|name, _| name != "kind" && name != "apiVersion");
@@ -254,22 +258,25 @@ fn typeless(status: &Status) -> Value {
 }
 
 #[test]
-fn times_are_read_and_printed_as_in_go() -> Outcome {
+fn times_are_parsed_and_printed_as_in_go() -> Outcome {
     compare(words("times", 200_000)?, 200_000, 40_000, |text, go| {
         let ours = text.parse::<Timestamp>().ok();
-        same(&ours.map(|ours| moment(ours, &ours.to_string())).unwrap_or_default(), go)
+        same(&ours.map(|ours| timestamp_json(ours, &ours.to_string())).unwrap_or_default(), go)
     })
 }
 
 #[test]
-fn micro_times_are_read_and_printed_as_in_go() -> Outcome {
+fn micro_times_are_parsed_and_printed_as_in_go() -> Outcome {
     compare(words("microtimes", 200_000)?, 200_000, 10_000, |text, go| {
         let ours = Timestamp::parse_micro(text).ok();
-        same(&ours.map(|ours| moment(ours, &ours.display_micro().to_string())).unwrap_or_default(), go)
+        same(
+            &ours.map(|ours| timestamp_json(ours, &ours.display_micro().to_string())).unwrap_or_default(),
+            go,
+        )
     })
 }
 
-fn moment(ours: Timestamp, text: &str) -> Value {
+fn timestamp_json(ours: Timestamp, text: &str) -> Value {
     json!({"text": text, "seconds": ours.seconds, "nanos": ours.nanos})
 }
 
@@ -283,7 +290,7 @@ fn resource_versions_compare_as_in_go() -> Outcome {
 }
 
 #[test]
-fn quantities_are_read_and_printed_as_in_go() -> Outcome {
+fn quantities_are_parsed_and_printed_as_in_go() -> Outcome {
     compare(words("quantities", 400_000)?, 610_000, 370_000, |text, go| {
         same(&json!(quantity::canonical(text.trim())), go)
     })

@@ -1,21 +1,22 @@
-// Cache holds the config maps of a namespace in a client-go shared informer,
-// and says what it holds when it is asked.
+// Cache keeps the config maps of a namespace in a client-go shared informer, and
+// prints the contents of the store on request.
 //
 //	cache --kubeconfig FILE --namespace NAMESPACE
 //
-// It prints "synced" when the store is filled. Then, for each line
+// It prints "synced" once the store has synced. A request is a line on stdin:
 //
 //	NAME VERSION COUNT
 //
-// on stdin, it waits until it holds that object in that version and so many
-// objects in all (any number if that is 0), and prints what it holds and which
-// requests that took:
+// For each request it waits until the store has that object at that resource
+// version, and COUNT objects in total (any number if COUNT is 0). Then it prints
+// the objects in the store, and how many requests of each type the informer has
+// sent:
 //
 //	NAMESPACE/NAME VERSION
 //	end lists=N initial=N watches=N
 //
-// where initial counts the watches that begin with the whole state. It ends
-// when stdin does.
+// initial counts the watches with sendInitialEvents=true. The program exits when
+// stdin is closed.
 package main
 
 import (
@@ -37,8 +38,8 @@ import (
 )
 
 func main() {
-	path := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "how to reach the server")
-	namespace := flag.String("namespace", "default", "whose config maps to hold")
+	path := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "path of the kubeconfig")
+	namespace := flag.String("namespace", "default", "namespace of the config maps")
 	flag.Parse()
 	if err := run(context.Background(), *path, *namespace); err != nil {
 		fmt.Fprintln(os.Stderr, "cache:", err)
@@ -51,9 +52,9 @@ func run(ctx context.Context, path, namespace string) error {
 	if err != nil {
 		return err
 	}
-	var sent requests
+	var sent requestCounts
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return counting{&sent, next}
+		return countingTransport{&sent, next}
 	})
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -62,18 +63,18 @@ func run(ctx context.Context, path, namespace string) error {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(namespace))
 	informer := factory.Core().V1().ConfigMaps().Informer()
 
-	// Told of every change, once it can be read.
+	// Signaled after every change to the store.
 	var lock sync.Mutex
 	changed := sync.NewCond(&lock)
-	tell := func() {
+	notify := func() {
 		lock.Lock()
 		defer lock.Unlock()
 		changed.Broadcast()
 	}
 	handler, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { tell() },
-		UpdateFunc: func(any, any) { tell() },
-		DeleteFunc: func(any) { tell() },
+		AddFunc:    func(any) { notify() },
+		UpdateFunc: func(any, any) { notify() },
+		DeleteFunc: func(any) { notify() },
 	})
 	if err != nil {
 		return err
@@ -88,52 +89,54 @@ func run(ctx context.Context, path, namespace string) error {
 		var name, version string
 		var count int
 		if _, err := fmt.Sscan(lines.Text(), &name, &version, &count); err != nil {
-			return fmt.Errorf("cannot read %q: %w", lines.Text(), err)
+			return fmt.Errorf("invalid request %q: %w", lines.Text(), err)
 		}
 		lock.Lock()
-		for !holds(store, namespace+"/"+name, version, count) {
+		for !contains(store, namespace+"/"+name, version, count) {
 			changed.Wait()
 		}
 		lock.Unlock()
-		print(store, &sent)
+		printStore(store, &sent)
 	}
 	return lines.Err()
 }
 
-func holds(store cache.Store, key, version string, count int) bool {
-	object, there, err := store.GetByKey(key)
-	return err == nil && there && object.(*corev1.ConfigMap).ResourceVersion == version &&
+// contains reports whether the store has an object at a resource version, and
+// count objects in total.
+func contains(store cache.Store, key, version string, count int) bool {
+	object, exists, err := store.GetByKey(key)
+	return err == nil && exists && object.(*corev1.ConfigMap).ResourceVersion == version &&
 		(count == 0 || len(store.ListKeys()) == count)
 }
 
-func print(store cache.Store, sent *requests) {
-	var held []string
+func printStore(store cache.Store, sent *requestCounts) {
+	var lines []string
 	for _, object := range store.List() {
 		configMap := object.(*corev1.ConfigMap)
-		held = append(held, fmt.Sprintf("%s/%s %s", configMap.Namespace, configMap.Name, configMap.ResourceVersion))
+		lines = append(lines, fmt.Sprintf("%s/%s %s", configMap.Namespace, configMap.Name, configMap.ResourceVersion))
 	}
-	slices.Sort(held)
+	slices.Sort(lines)
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
-	for _, line := range held {
+	for _, line := range lines {
 		fmt.Fprintln(out, line)
 	}
 	fmt.Fprintf(out, "end lists=%d initial=%d watches=%d\n",
 		sent.lists.Load(), sent.initial.Load(), sent.watches.Load())
 }
 
-// requests counts what was sent.
-type requests struct {
+// requestCounts has the number of requests of each type.
+type requestCounts struct {
 	lists, initial, watches atomic.Int64
 }
 
-// counting sends requests, and counts them.
-type counting struct {
-	sent *requests
+// countingTransport counts requests and passes them to the next transport.
+type countingTransport struct {
+	sent *requestCounts
 	next http.RoundTripper
 }
 
-func (c counting) RoundTrip(request *http.Request) (*http.Response, error) {
+func (c countingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	switch query := request.URL.Query(); {
 	case query.Get("sendInitialEvents") == "true":
 		c.sent.initial.Add(1)

@@ -1,9 +1,10 @@
-// Client measures one job of client-go. `bench client` runs it.
+// Client measures one job with client-go. `bench client` runs it.
 //
 //	client JOB --kubeconfig FILE [--compress] [--count N] [--concurrency N]
 //
-// The jobs are list-raw and list-raw-json (all pods, undecoded), list-typed
-// (decoded) and gets (config maps one by one, decoded). It prints one line:
+// The jobs are list-raw and list-raw-json (list all pods without decoding them),
+// list-typed (list and decode them) and gets (get and decode single config
+// maps). It prints one line:
 //
 //	client-go list-typed objects=N wall=1.234s cpu=1.234567s VmHWM: 1 kB
 //	client-go gets=N wall=1.234s cpu=1.234567s p50=1us p99=1us VmHWM: 1 kB
@@ -28,10 +29,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"watchkeeper/oracle/internal/kubeconfig"
-	"watchkeeper/oracle/internal/spent"
+	"watchkeeper/oracle/internal/rusage"
 )
 
-// Where the config maps are, and how many.
+// Namespace and number of the config maps on the server.
 const (
 	namespace  = "gets"
 	configMaps = 1000
@@ -46,14 +47,14 @@ func main() {
 
 func run(ctx context.Context, arguments []string) error {
 	if len(arguments) == 0 {
-		return errors.New("no job is named")
+		return errors.New("missing job: list-raw, list-raw-json, list-typed or gets")
 	}
 	job := arguments[0]
 	flags := flag.NewFlagSet(job, flag.ContinueOnError)
-	path := flags.String("kubeconfig", os.Getenv("KUBECONFIG"), "how to reach the server")
-	compress := flags.Bool("compress", false, "whether the server may compress what it sends")
-	count := flags.Int("count", 10_000, "how many objects to get")
-	concurrency := flags.Int("concurrency", 32, "how many of them at once")
+	path := flags.String("kubeconfig", os.Getenv("KUBECONFIG"), "path of the kubeconfig")
+	compress := flags.Bool("compress", false, "accept compressed responses")
+	count := flags.Int("count", 10_000, "number of config maps to get")
+	concurrency := flags.Int("concurrency", 32, "number of concurrent requests")
 	if err := flags.Parse(arguments[1:]); err != nil {
 		return err
 	}
@@ -66,15 +67,16 @@ func run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	warm := 1
+	// Connect before measuring.
+	connections := 1
 	if job == "gets" {
-		warm = *concurrency
+		connections = *concurrency
 	}
-	if _, err := getMany(ctx, client, warm, warm); err != nil {
+	if _, err := getMany(ctx, client, connections, connections); err != nil {
 		return err
 	}
 
-	began := spent.Now()
+	start := rusage.Now()
 	switch job {
 	case "list-raw", "list-raw-json":
 		accept := runtime.ContentTypeProtobuf
@@ -86,8 +88,8 @@ func run(ctx context.Context, arguments []string) error {
 		if err != nil {
 			return err
 		}
-		cost, peak := began.Since(), spent.Peak()
-		objects, err := items(accept, body)
+		cost, peak := start.Since(), rusage.Peak()
+		objects, err := countItems(accept, body)
 		if err != nil {
 			return err
 		}
@@ -97,29 +99,29 @@ func run(ctx context.Context, arguments []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("client-go %s objects=%d %s %s\n", job, len(pods.Items), began.Since(), spent.Peak())
+		fmt.Printf("client-go %s objects=%d %s %s\n", job, len(pods.Items), start.Since(), rusage.Peak())
 	case "gets":
 		times, err := getMany(ctx, client, *count, *concurrency)
 		if err != nil {
 			return err
 		}
-		cost := began.Since()
+		cost := start.Since()
 		slices.Sort(times)
 		percentile := func(percent int) int64 { return times[len(times)*percent/100].Microseconds() }
 		fmt.Printf("client-go gets=%d %s p50=%dus p99=%dus %s\n",
-			len(times), cost, percentile(50), percentile(99), spent.Peak())
+			len(times), cost, percentile(50), percentile(99), rusage.Peak())
 	default:
-		return fmt.Errorf("%q is no job", job)
+		return fmt.Errorf("unknown job %q", job)
 	}
 	return nil
 }
 
-// getMany gets so many config maps with so many workers, and says how long
-// each took.
+// getMany gets count config maps with the given number of workers, and returns
+// the duration of each request.
 func getMany(ctx context.Context, client kubernetes.Interface, count, concurrency int) ([]time.Duration, error) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	times, failures := make([][]time.Duration, concurrency), make([]error, concurrency)
+	times, errs := make([][]time.Duration, concurrency), make([]error, concurrency)
 	for worker := range concurrency {
 		workers.Go(func() {
 			for {
@@ -128,26 +130,26 @@ func getMany(ctx context.Context, client kubernetes.Interface, count, concurrenc
 					return
 				}
 				name := fmt.Sprintf("small-%d", index%configMaps)
-				began := time.Now()
+				start := time.Now()
 				found, err := client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
 				if err != nil {
-					failures[worker] = err
+					errs[worker] = err
 					return
 				}
-				times[worker] = append(times[worker], time.Since(began))
+				times[worker] = append(times[worker], time.Since(start))
 				if found.Name != name || found.Data == nil {
-					failures[worker] = fmt.Errorf("%s is not whole", name)
+					errs[worker] = fmt.Errorf("incomplete config map %s", name)
 					return
 				}
 			}
 		})
 	}
 	workers.Wait()
-	return slices.Concat(times...), errors.Join(failures...)
+	return slices.Concat(times...), errors.Join(errs...)
 }
 
-// items counts the items of a list.
-func items(accept string, body []byte) (int, error) {
+// countItems returns the number of items in an encoded list.
+func countItems(accept string, body []byte) (int, error) {
 	if accept == runtime.ContentTypeJSON {
 		var list struct {
 			Items []json.RawMessage `json:"items"`
@@ -161,7 +163,7 @@ func items(accept string, body []byte) (int, error) {
 	}
 	pods, ok := object.(*corev1.PodList)
 	if !ok {
-		return 0, fmt.Errorf("no pods but a %T", object)
+		return 0, fmt.Errorf("unexpected type %T, want a pod list", object)
 	}
 	return len(pods.Items), nil
 }

@@ -1,11 +1,11 @@
-// Informer measures a client-go shared informer of pods with one index: what
-// it costs to fill, to hold, and to follow.
+// Informer measures the time and memory that a client-go shared informer of pods
+// with one index needs to sync, when idle, and to process updates.
 //
 //	informer --kubeconfig FILE [--resource pods] [--events N] [--select SELECTOR]
 //
-// It prints one line when the store is filled, one after two seconds of rest
-// and, with --events, one when N updates have arrived since then; with --select
-// one in the end of what its lister takes to list by a label:
+// It prints one line once the informer has synced, and one after two idle
+// seconds. With --events, it prints a line after the next N updates; with
+// --select, it prints the median time of a list by label selector:
 //
 //	client-go sync objects=N wall=1.234s cpu=1.234567s VmHWM: 1 kB VmRSS: 1 kB
 //	client-go steady VmHWM: 1 kB VmRSS: 1 kB
@@ -28,15 +28,15 @@ import (
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"watchkeeper/oracle/internal/kubeconfig"
-	"watchkeeper/oracle/internal/spent"
+	"watchkeeper/oracle/internal/rusage"
 )
 
 func main() {
-	path := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "how to reach the server")
-	resource := flag.String("resource", "pods", "what to hold; pods is all there is")
-	events := flag.Int64("events", 0, "how many updates to wait for")
-	selector := flag.String("select", "", "a label by which to list in the end")
-	drop := flag.Bool("drop-managed-fields", false, "whether a transform drops them before they are stored")
+	path := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "path of the kubeconfig")
+	resource := flag.String("resource", "pods", "resource to cache; only pods is supported")
+	events := flag.Int64("events", 0, "number of updates to wait for")
+	selector := flag.String("select", "", "label selector to list by at the end")
+	drop := flag.Bool("drop-managed-fields", false, "drop managed fields before objects are stored")
 	flag.Parse()
 	if err := run(context.Background(), *path, *resource, *events, *selector, *drop); err != nil {
 		fmt.Fprintln(os.Stderr, "informer:", err)
@@ -46,7 +46,7 @@ func main() {
 
 func run(ctx context.Context, path, resource string, events int64, selector string, drop bool) error {
 	if resource != "pods" {
-		return fmt.Errorf("cannot hold %q, only pods", resource)
+		return fmt.Errorf("unsupported resource %q: only pods is supported", resource)
 	}
 	client, err := kubeconfig.Client(path)
 	if err != nil {
@@ -72,13 +72,13 @@ func run(ctx context.Context, path, resource string, events int64, selector stri
 		return err
 	}
 
-	// Updates are counted from the moment that somebody waits for them.
-	var left atomic.Int64
-	arrived := make(chan struct{})
+	// Updates count only while remaining is positive.
+	var remaining atomic.Int64
+	received := make(chan struct{})
 	handler, err := pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(any, any) {
-			if left.Load() > 0 && left.Add(-1) == 0 {
-				close(arrived)
+			if remaining.Load() > 0 && remaining.Add(-1) == 0 {
+				close(received)
 			}
 		},
 	})
@@ -86,19 +86,19 @@ func run(ctx context.Context, path, resource string, events int64, selector stri
 		return err
 	}
 
-	began := spent.Now()
+	start := rusage.Now()
 	go pods.RunWithContext(ctx)
 	<-handler.HasSyncedChecker().Done()
 	fmt.Printf("client-go sync objects=%d %s %s\n",
-		len(pods.GetStore().ListKeys()), began.Since(), spent.Memory())
+		len(pods.GetStore().ListKeys()), start.Since(), rusage.Memory())
 
-	<-time.After(2 * time.Second) // the rest that the next line is about
-	began = spent.Now()
-	left.Store(events)
-	fmt.Printf("client-go steady %s\n", spent.Memory())
+	<-time.After(2 * time.Second) // idle
+	start = rusage.Now()
+	remaining.Store(events)
+	fmt.Printf("client-go steady %s\n", rusage.Memory())
 	if events > 0 {
-		<-arrived
-		fmt.Printf("client-go events=%d %s\n", events, began.Since())
+		<-received
+		fmt.Printf("client-go events=%d %s\n", events, start.Since())
 	}
 	if selector != "" {
 		return list(shared.Lister(), selector)
@@ -106,10 +106,10 @@ func run(ctx context.Context, path, resource string, events int64, selector stri
 	return nil
 }
 
-// list lists by a label over and over, and prints how long half of the lists
-// take at most.
+// list lists by label selector repeatedly, and prints the number of matching
+// objects and the median time of a list.
 func list(pods listers.PodLister, selector string) error {
-	chosen, err := labels.Parse(selector)
+	parsed, err := labels.Parse(selector)
 	if err != nil {
 		return err
 	}
@@ -117,12 +117,12 @@ func list(pods listers.PodLister, selector string) error {
 	var times []time.Duration
 	var objects int
 	for range lists {
-		began := time.Now()
-		found, err := pods.List(chosen)
+		start := time.Now()
+		found, err := pods.List(parsed)
 		if err != nil {
 			return err
 		}
-		times, objects = append(times, time.Since(began)), len(found)
+		times, objects = append(times, time.Since(start)), len(found)
 	}
 	slices.Sort(times)
 	fmt.Printf("client-go select objects=%d each=%.3fus\n", objects, float64(times[lists/2].Nanoseconds())/1e3)

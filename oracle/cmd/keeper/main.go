@@ -1,14 +1,14 @@
-// Keeper runs one command and sees to it that the command does not outlive
-// its owner.
+// Keeper runs a command and ensures that it does not outlive its owner, the
+// process that started keeper.
 //
 //	keeper DIRECTORY COMMAND [ARGUMENT...]
 //
-// The owner holds the writing end of keeper's stdin. When that end closes, for
-// whatever reason, and be it that the owner was killed, keeper kills the
-// command with its process group and removes DIRECTORY, in which the command
-// worked. If keeper itself is killed, the kernel kills the command.
+// The owner holds the write end of keeper's stdin. When it is closed, even
+// because the owner was killed, keeper kills the command's process group and
+// removes DIRECTORY, which has the command's files. If keeper itself is killed,
+// the kernel kills the command.
 //
-// Keeper's exit status is the command's, or 125 if it could not be started.
+// The exit status is that of the command, or 125 if it could not be started.
 package main
 
 import (
@@ -22,8 +22,8 @@ import (
 	"syscall"
 )
 
-// The kernel sends the death signal when the thread that started the command
-// ends, so that has to be a thread that lives as long as we do: the first.
+// The kernel sends the parent death signal when the thread that started the
+// command exits, so the command must be started from the main thread.
 func init() { runtime.LockOSThread() }
 
 func main() {
@@ -41,31 +41,33 @@ func main() {
 		os.Exit(125)
 	}
 
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
+	exited := make(chan error, 1)
+	go func() { exited <- command.Wait() }()
 	closed := make(chan struct{})
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
 		close(closed)
 	}()
-	// An interrupt from the terminal is for the owner, and what it makes of it
-	// reaches us through the pipe.
+	// The terminal sends interrupts to the owner too. Keeper ignores them, and
+	// exits when the owner closes the pipe.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP)
 
 	select {
-	case err := <-ended:
-		os.Exit(status(err))
+	case err := <-exited:
+		os.Exit(exitStatus(err))
 	case <-closed:
 		syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
-		err := <-ended
-		// Several keepers may share the directory. Each comes here after its
-		// own command has gone, so the last of them leaves nothing.
+		err := <-exited
+		// Several keepers may share the directory. Each removes it after its
+		// own command has exited, so the last one removes the remaining files.
 		os.RemoveAll(directory)
-		os.Exit(status(err))
+		os.Exit(exitStatus(err))
 	}
 }
 
-func status(err error) int {
+// exitStatus returns the exit status for the result of Wait, in the manner of a
+// shell.
+func exitStatus(err error) int {
 	var exit *exec.ExitError
 	switch {
 	case err == nil:

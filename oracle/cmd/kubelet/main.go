@@ -1,8 +1,10 @@
-// Kubelet answers for the pods of a node as the real one does, with the real
-// streaming server behind it, and a runtime that runs nothing. It says on
-// stdout where it listens, over TLS, and ends when stdin does.
+// Kubelet serves logs, exec, attach and port-forward for the pods of a node. It
+// uses the real streaming server with a container runtime that runs no
+// containers.
 //
 //	kubelet
+//
+// It prints the port on which it serves HTTPS, and exits when stdin is closed.
 package main
 
 import (

@@ -11,9 +11,10 @@ import (
 	utilexec "k8s.io/utils/exec"
 )
 
-// programs is a container runtime whose containers know a handful of commands.
+// programs is a container runtime with a few built-in commands.
 type programs struct{}
 
+// Exec runs one of the built-in commands.
 func (programs) Exec(ctx context.Context, _ string, cmd []string, in io.Reader, out, err io.WriteCloser, _ bool, resize <-chan remotecommand.TerminalSize) error {
 	switch cmd[0] {
 	case "echo":
@@ -21,9 +22,9 @@ func (programs) Exec(ctx context.Context, _ string, cmd []string, in io.Reader, 
 	case "complain":
 		return write(err, cmd[1:])
 	case "exit":
-		code, wrong := strconv.Atoi(cmd[1])
-		if wrong != nil || code == 0 {
-			return wrong
+		code, parseErr := strconv.Atoi(cmd[1])
+		if parseErr != nil || code == 0 {
+			return parseErr
 		}
 		return utilexec.CodeExitError{Err: fmt.Errorf("exit status %d", code), Code: code}
 	case "cat":
@@ -32,18 +33,19 @@ func (programs) Exec(ctx context.Context, _ string, cmd []string, in io.Reader, 
 		size := <-resize
 		return write(out, []string{fmt.Sprintf("%dx%d", size.Width, size.Height)})
 	default:
-		return fmt.Errorf("there is no program %q", cmd[0])
+		return fmt.Errorf("program %q not found", cmd[0])
 	}
 }
 
+// Attach copies stdin to stdout.
 func (programs) Attach(_ context.Context, _ string, in io.Reader, out, _ io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize) error {
 	return cat(in, out)
 }
 
-// PortForward gives back what it gets. Nobody listens on ports below 10.
+// PortForward echoes the stream. Ports below 10 refuse connections.
 func (programs) PortForward(_ context.Context, _ string, port int32, stream io.ReadWriteCloser) error {
 	if port < 10 {
-		return fmt.Errorf("nobody listens on port %d", port)
+		return fmt.Errorf("port %d refuses connections", port)
 	}
 	_, err := io.Copy(stream, stream)
 	return err

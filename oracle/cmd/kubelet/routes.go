@@ -17,8 +17,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream/wsstream"
 )
 
-// routes are those of a kubelet that the API server asks. It knows every pod
-// but those named "unknown".
+// routes returns the kubelet endpoints that the API server uses. Every pod
+// exists, except one named "unknown".
 func routes(runtime streaming.Server) http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, handler func(http.ResponseWriter, *http.Request)) {
@@ -90,7 +90,7 @@ func routes(runtime streaming.Server) http.Handler {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		var handler http.Handler = proxy.NewUpgradeAwareHandler(location, nil, false, true, refusals{})
+		var handler http.Handler = proxy.NewUpgradeAwareHandler(location, nil, false, true, errorResponder{})
 		if tunnel {
 			handler = translator.NewTunnelingHandler(handler)
 		}
@@ -99,15 +99,15 @@ func routes(runtime streaming.Server) http.Handler {
 	return mux
 }
 
-// stream hands a request on to the runtime. As the real kubelet it speaks the
-// newer channels itself, which the runtime does not know.
+// stream proxies a request to the container runtime. Like the real kubelet, it
+// translates the newer WebSocket protocol, which the runtime does not support.
 func stream(w http.ResponseWriter, r *http.Request, runtime string, options *remotecommand.Options) {
 	location, err := url.Parse(runtime)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	var handler http.Handler = proxy.NewUpgradeAwareHandler(location, nil, false, true, refusals{})
+	var handler http.Handler = proxy.NewUpgradeAwareHandler(location, nil, false, true, errorResponder{})
 	if wsstream.IsWebSocketRequestWithStreamCloseProtocol(r) {
 		handler = translator.NewStreamTranslatorHandler(location, nil, 0, translator.Options{
 			Stdin: options.Stdin, Stdout: options.Stdout, Stderr: options.Stderr, Tty: options.TTY,
@@ -116,14 +116,15 @@ func stream(w http.ResponseWriter, r *http.Request, runtime string, options *rem
 	handler.ServeHTTP(w, r)
 }
 
-type refusals struct{}
+// errorResponder reports proxy errors to the client.
+type errorResponder struct{}
 
-func (refusals) Error(w http.ResponseWriter, _ *http.Request, err error) {
+func (errorResponder) Error(w http.ResponseWriter, _ *http.Request, err error) {
 	http.Error(w, err.Error(), http.StatusInternalServerError)
 }
 
-// log says what it was asked for, and then some lines, the last of them to
-// those who follow, after a while.
+// log writes the request's URL and three lines. A request with follow=true gets
+// another line 200 ms later. Some pod names return errors.
 func log(w http.ResponseWriter, r *http.Request) {
 	switch r.PathValue("pod") {
 	case "mad":

@@ -1,28 +1,31 @@
-// Merges writes the merge tables of watchkeeper-apiserver: which lists and maps
-// of the Kubernetes API an apply merges, and which it replaces.
+// Merges generates the merge tables of watchkeeper-apiserver: which lists and
+// maps of the Kubernetes API server-side apply merges, and which it replaces.
 //
 //	merges FILE
 //
-// A file of format 1 is lines of fields with one space between them. Lines that
-// open with # are comments. A type that is here is followed by its fields that
-// are not treated by default:
+// In format 1, a line consists of fields separated by single spaces. Lines that
+// start with # are comments. The fields of a type follow it, unless they are
+// merged by default:
 //
-//		type TYPE [atomic]
-//		NAME atomic
-//		NAME granular
-//		NAME set
-//		NAME map KEY[=DEFAULT]...
+//	type TYPE [atomic]
+//	NAME atomic
+//	NAME granular
+//	NAME set
+//	NAME map KEY[=DEFAULT]...
 //
-//	  - TYPE is a message of the schema tables, by its name there. It is atomic
-//	    where it has one owner as a whole.
-//	  - A field that is atomic is an object or a map with one owner, whatever its
-//	    type says; each field of one that is granular has its own. By default an
-//	    object is what its type says, and a map is granular.
-//	  - The items of a set are told apart by their values, those of a map by some
-//	    of their fields, of which DEFAULT (JSON) is the value where there is none.
-//	    By default a list has one owner.
+// The lines mean:
 //
-// What the format cannot say is an error, so that nothing is lost in silence.
+//   - TYPE is the name of a message in the schema tables. An atomic type has one
+//     owner as a whole.
+//   - An atomic field is an object or a map with one owner, overriding its type.
+//     Each member of a granular field has its own owner. By default, an object
+//     is merged as its type specifies, and a map is granular.
+//   - The items of a set are identified by their values. The items of a map are
+//     identified by their KEY fields; DEFAULT (in JSON) is the value of a key
+//     that is not set. By default, a list has one owner.
+//
+// The program fails if the format cannot represent a type, so that no
+// information is lost silently.
 package main
 
 import (
@@ -53,7 +56,7 @@ func main() {
 	}
 }
 
-func write(to string) error {
+func write(filename string) error {
 	types, err := readTypes()
 	if err != nil {
 		return err
@@ -62,7 +65,7 @@ func write(to string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(to)
+	file, err := os.Create(filename)
 	if err != nil {
 		return err
 	}
@@ -83,17 +86,19 @@ func write(to string) error {
 	return file.Close()
 }
 
-// types are the types of the API, as its server has them for an apply.
+// types are the API types by name, as kube-apiserver uses them for server-side
+// apply.
 type types map[string]schema.Atom
 
+// readTypes converts the OpenAPI definitions of the API server.
 func readTypes() (types, error) {
 	reference := func(name string) spec.Ref {
-		return spec.MustCreateRef("#/definitions/" + plain(name))
+		return spec.MustCreateRef("#/definitions/" + escape(name))
 	}
 	models := map[string]*spec.Schema{}
 	for name, definition := range openapi.GetOpenAPIDefinitions(common.ReferenceCallback(reference)) {
 		model := definition.Schema
-		models[plain(name)] = &model
+		models[escape(name)] = &model
 	}
 	converted, err := schemaconv.ToSchemaFromOpenAPI(models, false)
 	if err != nil {
@@ -106,11 +111,12 @@ func readTypes() (types, error) {
 	return found, nil
 }
 
-// plain is a name without slashes, which end a name in a reference.
-func plain(name string) string {
+// escape replaces the slashes of a name, which would end it in a reference.
+func escape(name string) string {
 	return strings.ReplaceAll(name, "/", ".")
 }
 
+// lines returns the lines of the tables.
 func (t types) lines() ([]string, error) {
 	rows := map[string][]string{}
 	for name, atom := range t {
@@ -129,8 +135,8 @@ func (t types) lines() ([]string, error) {
 		if len(fields) == 0 && atom.Map.ElementRelationship != schema.Atomic {
 			continue
 		}
-		if _, taken := rows[message]; taken {
-			return nil, fmt.Errorf("%s comes twice", message)
+		if _, found := rows[message]; found {
+			return nil, fmt.Errorf("duplicate type %s", message)
 		}
 		rows[message] = append([]string{first}, fields...)
 	}
@@ -149,7 +155,7 @@ func (t types) lines() ([]string, error) {
 func (t types) fieldLines(m *schema.Map) ([]string, error) {
 	var lines []string
 	for _, field := range m.Fields {
-		line, err := t.treatment(field.Type)
+		line, err := t.mergeType(field.Type)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", field.Name, err)
 		}
@@ -161,8 +167,9 @@ func (t types) fieldLines(m *schema.Map) ([]string, error) {
 	return lines, nil
 }
 
-// treatment is how a field is merged, empty if by default.
-func (t types) treatment(ref schema.TypeRef) (string, error) {
+// mergeType returns how a field of the given type is merged, or an empty string
+// for the default.
+func (t types) mergeType(ref schema.TypeRef) (string, error) {
 	if ref.NamedType != nil {
 		atom := t[*ref.NamedType]
 		overridden := ref.ElementRelationship != nil && *ref.ElementRelationship == schema.Atomic
@@ -181,34 +188,35 @@ func (t types) treatment(ref schema.TypeRef) (string, error) {
 	case atom.Scalar != nil:
 		return "", nil
 	case atom.Map != nil:
-		if inner, err := t.treatment(atom.Map.ElementType); err != nil || inner != "" {
-			return "", fmt.Errorf("a map of what is merged as %q: %v", inner, err)
+		if inner, err := t.mergeType(atom.Map.ElementType); err != nil || inner != "" {
+			return "", fmt.Errorf("unsupported map value merged as %q: %v", inner, err)
 		}
 		if atom.Map.ElementRelationship == schema.Atomic {
 			return "atomic", nil
 		}
 		return "", nil
 	case atom.List == nil:
-		return "", fmt.Errorf("neither a scalar nor a map nor a list")
+		return "", fmt.Errorf("not a scalar, map or list")
 	case atom.List.ElementRelationship != schema.Associative:
 		return "", nil
 	}
-	if inner, err := t.treatment(atom.List.ElementType); err != nil || inner != "" {
-		return "", fmt.Errorf("a list of what is merged as %q: %v", inner, err)
+	if inner, err := t.mergeType(atom.List.ElementType); err != nil || inner != "" {
+		return "", fmt.Errorf("unsupported list item merged as %q: %v", inner, err)
 	}
 	if len(atom.List.Keys) == 0 {
 		return "set", nil
 	}
-	return t.keyed(atom.List)
+	return t.mapList(atom.List)
 }
 
-func (t types) keyed(list *schema.List) (string, error) {
+// mapList returns how a list with keys is merged.
+func (t types) mapList(list *schema.List) (string, error) {
 	item := list.ElementType.Inlined
 	if list.ElementType.NamedType != nil {
 		item = t[*list.ElementType.NamedType]
 	}
 	if item.Map == nil {
-		return "", fmt.Errorf("items with keys that are no objects")
+		return "", fmt.Errorf("list has keys but its items are not objects")
 	}
 	line := "map"
 	for _, key := range list.Keys {
@@ -219,7 +227,7 @@ func (t types) keyed(list *schema.List) (string, error) {
 				return "", err
 			}
 			if strings.ContainsAny(string(text), " \n") {
-				return "", fmt.Errorf("a default with a space: %s", text)
+				return "", fmt.Errorf("default contains whitespace: %s", text)
 			}
 			line += "=" + string(text)
 		}
@@ -227,15 +235,16 @@ func (t types) keyed(list *schema.List) (string, error) {
 	return line, nil
 }
 
-// messageName is the name of a type in the schema tables; there are types that these do not have.
+// messageName returns the name of a type in the schema tables, and false for a
+// type that is not in them.
 func messageName(name string) (string, bool) {
-	for _, known := range []string{
+	for _, prefix := range []string{
 		"io.k8s.api.",
 		"io.k8s.apimachinery.pkg.apis.",
 		"io.k8s.apiextensions-apiserver.pkg.apis.",
 		"io.k8s.kube-aggregator.pkg.apis.",
 	} {
-		if rest, ok := strings.CutPrefix(name, known); ok && path.Ext(rest) != "" {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && path.Ext(rest) != "" {
 			return rest, true
 		}
 	}
@@ -245,11 +254,11 @@ func messageName(name string) (string, bool) {
 func kubernetesVersion() (string, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "", fmt.Errorf("the binary does not know what it was built from")
+		return "", fmt.Errorf("the binary has no build information")
 	}
-	at := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == "k8s.io/kubernetes" })
-	if at < 0 {
-		return "", fmt.Errorf("not built with k8s.io/kubernetes")
+	i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == "k8s.io/kubernetes" })
+	if i < 0 {
+		return "", fmt.Errorf("module k8s.io/kubernetes not found in the build information")
 	}
-	return info.Deps[at].Version, nil
+	return info.Deps[i].Version, nil
 }

@@ -1,5 +1,5 @@
-// Namespaces prints what client-go sees when it lists namespaces: one line
-// NAME/RESOURCEVERSION for each, sorted.
+// Namespaces lists namespaces with client-go and prints them sorted, one line
+// NAME/RESOURCEVERSION for each.
 //
 //	namespaces --kubeconfig FILE
 package main
@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	path := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "how to reach the server")
+	path := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "path of the kubeconfig")
 	flag.Parse()
 	if err := run(context.Background(), *path); err != nil {
 		fmt.Fprintln(os.Stderr, "namespaces:", err)

@@ -11,59 +11,60 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// filler sets some of an object's fields.
+// filler sets random fields of an object to random values.
 type filler struct{ *rand.Rand }
 
-// deepest is where an object ends, however lucky its fields are.
-const deepest = 12
+// maxDepth limits the depth of random fields.
+const maxDepth = 12
 
-// object fills an object by chance, except that the path is always there.
-func (f filler) object(value reflect.Value, to path) { f.structure(value, 0, to) }
+// object fills random fields of an object, and always the required path.
+func (f filler) object(value reflect.Value, required path) { f.structure(value, 0, required) }
 
-// structure sets a few fields of a struct, fewer the deeper it lies, so that an
-// object stays small and every field still has its turn.
-func (f filler) structure(value reflect.Value, depth int, to path) {
+// structure sets a few random fields of a struct. The probability decreases with
+// the depth, so that objects stay small and every field is set sometimes.
+func (f filler) structure(value reflect.Value, depth int, required path) {
 	fields := fieldsOf(value.Type())
-	chance := max(1.2, 3-0.5*float64(depth)) / float64(len(fields)+1)
+	probability := max(1.2, 3-0.5*float64(depth)) / float64(len(fields)+1)
 	for _, i := range fields {
 		switch {
-		case len(to) > 0 && to[0] == i:
-			f.value(value.Field(i), depth+1, to[1:])
-		case f.Float64() < min(chance, 0.75):
+		case len(required) > 0 && required[0] == i:
+			f.value(value.Field(i), depth+1, required[1:])
+		case f.Float64() < min(probability, 0.75):
 			f.value(value.Field(i), depth+1, nil)
 		}
 	}
 }
 
-func (f filler) value(value reflect.Value, depth int, to path) {
-	if depth > deepest && to == nil || f.special(value, depth) {
+// value sets a value, and always the required path within it.
+func (f filler) value(value reflect.Value, depth int, required path) {
+	if depth > maxDepth && required == nil || f.special(value, depth) {
 		return
 	}
 	switch value.Kind() {
 	case reflect.Struct:
-		f.structure(value, depth, to)
+		f.structure(value, depth, required)
 	case reflect.Pointer:
 		value.Set(reflect.New(value.Type().Elem()))
-		if len(to) > 0 || f.Float64() < 0.8 {
-			f.value(value.Elem(), depth, to)
+		if len(required) > 0 || f.Float64() < 0.8 {
+			f.value(value.Elem(), depth, required)
 		}
 	case reflect.Slice:
-		size := f.size(to)
+		size := f.size(required)
 		value.Set(reflect.MakeSlice(value.Type(), size, size))
 		for i := range size {
-			f.value(value.Index(i), depth, to)
-			to = nil
+			f.value(value.Index(i), depth, required)
+			required = nil
 		}
 	case reflect.Map:
 		value.Set(reflect.MakeMap(value.Type()))
-		for range f.size(to) {
+		for range f.size(required) {
 			key, entry := reflect.New(value.Type().Key()).Elem(), reflect.New(value.Type().Elem()).Elem()
 			key.SetString(f.text())
-			if len(to) > 0 || f.Float64() < 0.9 {
-				f.value(entry, depth, to)
+			if len(required) > 0 || f.Float64() < 0.9 {
+				f.value(entry, depth, required)
 			}
 			value.SetMapIndex(key, entry)
-			to = nil
+			required = nil
 		}
 	case reflect.String:
 		value.SetString(f.text())
@@ -75,51 +76,52 @@ func (f filler) value(value reflect.Value, depth int, to path) {
 		value.SetInt(pick(f.Rand, int64s))
 	case reflect.Float64:
 		value.SetFloat(pick(f.Rand, floats))
-	case reflect.Uint8: // one of a list that is bytes
+	case reflect.Uint8: // an element of a byte slice
 		value.SetUint(f.Uint64N(256))
 	default:
-		panic("no values of type " + value.Type().String())
+		panic("unsupported type " + value.Type().String())
 	}
 }
 
-// special sets a value of a type that has forms of its own.
+// special sets a value whose type has a custom encoding. It returns false for
+// other types.
 func (f filler) special(value reflect.Value, depth int) bool {
-	switch at := value.Addr().Interface().(type) {
+	switch target := value.Addr().Interface().(type) {
 	case *metav1.Time:
-		*at = metav1.Time{Time: f.time()}
+		*target = metav1.Time{Time: f.time()}
 	case *metav1.MicroTime:
-		*at = metav1.MicroTime{Time: f.time()}
+		*target = metav1.MicroTime{Time: f.time()}
 	case *metav1.Duration:
-		at.Duration = f.duration()
+		target.Duration = f.duration()
 	case *resource.Quantity:
-		*at = resource.MustParse(pick(f.Rand, quantities))
+		*target = resource.MustParse(pick(f.Rand, quantities))
 	case *intstr.IntOrString:
-		*at = intstr.FromInt32(pick(f.Rand, int32s))
+		*target = intstr.FromInt32(pick(f.Rand, int32s))
 		if f.Float64() < 0.5 {
-			*at = intstr.FromString(f.text())
+			*target = intstr.FromString(f.text())
 		}
 	case *metav1.FieldsV1:
-		at.SetRawString(f.tree(false))
+		target.SetRawString(f.randomJSON(true))
 	case *runtime.RawExtension:
-		at.Raw = []byte(f.tree(false))
+		target.Raw = []byte(f.randomJSON(true))
 	case *apiextensionsv1.JSON:
-		at.Raw = []byte(f.tree(true))
+		target.Raw = []byte(f.randomJSON(false))
 	case *apiextensionsv1.JSONSchemaPropsOrBool:
-		if at.Allows = f.Float64() < 0.7; f.Float64() < 0.5 {
-			// The other three pairs cannot be told apart in JSON.
-			at.Allows, at.Schema = true, f.schema(depth)
+		if target.Allows = f.Float64() < 0.7; f.Float64() < 0.5 {
+			// Decoding a schema from JSON sets Allows, so false would be lost.
+			target.Allows, target.Schema = true, f.schema(depth)
 		}
 	case *apiextensionsv1.JSONSchemaPropsOrArray:
 		if f.Float64() < 0.5 {
-			at.Schema = f.schema(depth)
+			target.Schema = f.schema(depth)
 		} else {
-			f.value(reflect.ValueOf(&at.JSONSchemas).Elem(), depth, nil)
+			f.value(reflect.ValueOf(&target.JSONSchemas).Elem(), depth, nil)
 		}
 	case *apiextensionsv1.JSONSchemaPropsOrStringArray:
 		if f.Float64() < 0.5 {
-			at.Schema = f.schema(depth)
+			target.Schema = f.schema(depth)
 		} else {
-			f.value(reflect.ValueOf(&at.Property).Elem(), depth, nil)
+			f.value(reflect.ValueOf(&target.Property).Elem(), depth, nil)
 		}
 	default:
 		return false
@@ -133,9 +135,10 @@ func (f filler) schema(depth int) *apiextensionsv1.JSONSchemaProps {
 	return schema
 }
 
-// size of a list or map that is there: often empty, never long.
-func (f filler) size(to path) int {
-	if len(to) > 0 {
+// size returns the size of a list or map: a small number, and not 0 if a path
+// within it is required.
+func (f filler) size(required path) int {
+	if len(required) > 0 {
 		return 1 + f.IntN(2)
 	}
 	return pick(f.Rand, []int{0, 1, 1, 1, 2, 3})

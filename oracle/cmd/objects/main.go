@@ -1,29 +1,29 @@
-// Objects writes random objects of every kind to stdout, each in the forms that
-// Go gives it, as an oracle for codecs.
+// Objects writes random objects of every kind to stdout, in all encodings that Go
+// produces for them. It is the reference for codec tests.
 //
 //	objects [-n 1000] [-seed 1] [-kinds REGEXP] [-index I]
 //
-// The objects are small and sparse, and lean towards what codecs get wrong:
-// zeros and pointers to zeros, empty against absent, extremes of numbers and
-// times, odd spellings of quantities, strings full of escapes. An object depends
-// on the seed, its kind and its index alone, so one can be made again without
-// the others.
+// The objects are small and sparse, and favor values that codecs often get
+// wrong: zeros and pointers to zeros, empty and absent values, extreme numbers
+// and times, unusual spellings of quantities, and strings with many escapes. An
+// object depends only on the seed, its kind and its index, so a single object
+// can be generated again.
 //
-// The stream is records back to back. A record is ten fields, each a length
-// (32 bits, big endian) and as many bytes:
+// The output consists of records without separators. A record has ten fields,
+// each of which is a length (32 bits, big endian) followed by that many bytes:
 //
-//	group, version, kind    of the object; the core group is empty
-//	index                   of the object among those of its kind, in digits
-//	pb                      Go's protobuf of the object, with its envelope
-//	json_of_pb              Go's JSON of what it decodes from pb
-//	json                    the object as a user might have written it
-//	pb_of_json              Go's protobuf of what it decodes from json
-//	json_of_json            Go's JSON of what it decodes from json
-//	json_of_pb_of_json      Go's JSON of what it decodes from pb_of_json
+//	group, version, kind    the kind; the group is empty for the core group
+//	index                   the decimal index among the objects of the kind
+//	pb                      Go's protobuf encoding, with its envelope
+//	json_of_pb              Go's JSON encoding of the object decoded from pb
+//	json                    JSON as a user might write it
+//	pb_of_json              Go's protobuf encoding of the object decoded from json
+//	json_of_json            Go's JSON encoding of the object decoded from json
+//	json_of_pb_of_json      Go's JSON encoding of the object decoded from pb_of_json
 //
-// The last three are empty where Go refuses json. The last two differ where
-// protobuf cannot tell empty from absent. Go's JSON is without the line feed
-// that its encoder ends on.
+// The last three are empty if Go fails to decode json. The last two differ if
+// protobuf does not distinguish an empty value from an absent one. Go's JSON has
+// no trailing newline.
 package main
 
 import (
@@ -52,10 +52,10 @@ import (
 )
 
 func main() {
-	count := flag.Int("n", 1000, "objects of each kind")
-	seed := flag.Uint64("seed", 1, "what the objects depend on")
-	only := flag.String("kinds", "", "a regular expression; only kinds GROUP/VERSION/KIND that match it")
-	one := flag.Int("index", -1, "only the object of that index of each kind")
+	count := flag.Int("n", 1000, "number of objects of each kind")
+	seed := flag.Uint64("seed", 1, "seed of the random objects")
+	only := flag.String("kinds", "", "regular expression that selects kinds by GROUP/VERSION/KIND")
+	one := flag.Int("index", -1, "generate only the object with this index, for each kind")
 	flag.Parse()
 	first, last := 0, *count
 	if *one >= 0 {
@@ -67,30 +67,30 @@ func main() {
 	}
 }
 
-func run(to io.Writer, first, last int, seed uint64, only string) error {
+func run(w io.Writer, first, last int, seed uint64, only string) error {
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
-	forms := newForms(kinds.Scheme())
-	out := bufio.NewWriterSize(to, 1<<20)
-	for _, kind := range selected(forms.scheme) {
+	codecs := newCodecs(kinds.Scheme())
+	out := bufio.NewWriterSize(w, 1<<20)
+	for _, kind := range selectKinds(codecs.scheme) {
 		name := kind.Group + "/" + kind.Version + "/" + kind.Kind
 		if !pattern.MatchString(name) {
 			continue
 		}
 		hash := fnv.New64a()
 		hash.Write([]byte(name))
-		ways := paths(forms.scheme.AllKnownTypes()[kind])
+		fields := paths(codecs.scheme.AllKnownTypes()[kind])
 		for index := first; index < last; index++ {
 			random := rand.New(rand.NewPCG(seed, hash.Sum64()+uint64(index)))
-			var way path
-			if index < len(ways) { // then one field is not left to chance
-				way = ways[index]
+			var required path
+			if index < len(fields) { // the first objects cover every field once
+				required = fields[index]
 			}
-			record, err := forms.record(kind, index, way, random)
+			record, err := codecs.record(kind, index, required, random)
 			if err != nil {
-				return fmt.Errorf("%s number %d: %w", name, index, err)
+				return fmt.Errorf("%s with index %d: %w", name, index, err)
 			}
 			if _, err := out.Write(record); err != nil {
 				return err
@@ -100,74 +100,76 @@ func run(to io.Writer, first, last int, seed uint64, only string) error {
 	return out.Flush()
 }
 
-// A list is a repetition of what its items show already, so a few will do: one
-// of bare messages, one of custom schemas, one of raw items, one of metadata.
+// lists are the list kinds to generate. Lists add little to the tests of their
+// items, so a few are enough: one of messages, one of JSON schemas, one of raw
+// items and one of metadata.
 var lists = []string{"PodList", "CustomResourceDefinitionList", "List", "PartialObjectMetadataList"}
 
-// selected returns the kinds to make objects of, sorted.
-func selected(scheme *runtime.Scheme) []schema.GroupVersionKind {
-	var chosen []schema.GroupVersionKind
+// selectKinds returns the kinds to generate, sorted.
+func selectKinds(scheme *runtime.Scheme) []schema.GroupVersionKind {
+	var selected []schema.GroupVersionKind
 	for kind, goType := range scheme.AllKnownTypes() {
-		_, holdsItems := goType.FieldByName("Items")
-		everywhere := goType.PkgPath() == reflect.TypeFor[metav1.Status]().PkgPath() &&
+		_, isList := goType.FieldByName("Items")
+		inAllGroups := goType.PkgPath() == reflect.TypeFor[metav1.Status]().PkgPath() &&
 			kind.Group != "" && kind.Group != metav1.GroupName
 		switch {
 		case kind.Version == runtime.APIVersionInternal:
 		case !kinds.HasProtobuf(goType):
-		case everywhere: // the core group's stands for all
-		case holdsItems && !slices.Contains(lists, kind.Kind):
+		case inAllGroups: // only in the core group
+		case isList && !slices.Contains(lists, kind.Kind):
 		default:
-			chosen = append(chosen, kind)
+			selected = append(selected, kind)
 		}
 	}
-	slices.SortFunc(chosen, func(a, b schema.GroupVersionKind) int {
+	slices.SortFunc(selected, func(a, b schema.GroupVersionKind) int {
 		return strings.Compare(a.Group+"/"+a.Version+"/"+a.Kind, b.Group+"/"+b.Version+"/"+b.Kind)
 	})
-	return chosen
+	return selected
 }
 
-// forms turns objects into bytes and back as the API server does.
-type forms struct {
+// codecs encodes and decodes objects like the API server.
+type codecs struct {
 	scheme *runtime.Scheme
 	json   runtime.Serializer
 	pb     runtime.Serializer
 }
 
-func newForms(scheme *runtime.Scheme) forms {
-	return forms{
+func newCodecs(scheme *runtime.Scheme) codecs {
+	return codecs{
 		scheme: scheme,
 		json:   json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme, scheme, json.SerializerOptions{}),
 		pb:     protobuf.NewSerializer(scheme, scheme),
 	}
 }
 
-func (f forms) record(kind schema.GroupVersionKind, index int, way path, random *rand.Rand) ([]byte, error) {
-	object, err := f.scheme.New(kind)
+// record returns the record of a random object in which the required path is set.
+func (c codecs) record(kind schema.GroupVersionKind, index int, required path, random *rand.Rand) ([]byte, error) {
+	object, err := c.scheme.New(kind)
 	if err != nil {
 		return nil, err
 	}
-	filler{random}.object(reflect.ValueOf(object).Elem(), way)
+	filler{random}.object(reflect.ValueOf(object).Elem(), required)
 	object.GetObjectKind().SetGroupVersionKind(kind)
 
-	pb, err := encode(f.pb, object)
+	pb, err := encode(c.pb, object)
 	if err != nil {
 		return nil, err
 	}
-	jsonOfPB, err := f.jsonOf(pb, kind)
+	jsonOfPB, err := c.jsonOf(pb, kind)
 	if err != nil {
 		return nil, err
 	}
 
-	written := writer{filler{random}}.object(reflect.ValueOf(object).Elem(), kind)
+	userJSON := writer{filler{random}}.object(reflect.ValueOf(object).Elem(), kind)
 	var pbOfJSON, jsonOfJSON, jsonOfPBOfJSON []byte
-	if ofJSON, err := f.decode(f.json, written, kind); err == nil {
-		if pbOfJSON, err = encode(f.pb, ofJSON); err != nil {
+	if decoded, err := c.decode(c.json, userJSON, kind); err == nil {
+		if pbOfJSON, err = encode(c.pb, decoded); err != nil {
 			return nil, err
 		}
-		if jsonOfJSON, err = encode(f.json, ofJSON); err != nil {
+		if jsonOfJSON, err = encode(c.json, decoded); err != nil {
 			return nil, err
 		}
-		if jsonOfPBOfJSON, err = f.jsonOf(pbOfJSON, kind); err != nil {
+		if jsonOfPBOfJSON, err = c.jsonOf(pbOfJSON, kind); err != nil {
 			return nil, err
 		}
 	}
@@ -175,7 +177,7 @@ func (f forms) record(kind schema.GroupVersionKind, index int, way path, random 
 	var record []byte
 	for _, field := range [][]byte{
 		[]byte(kind.Group), []byte(kind.Version), []byte(kind.Kind), []byte(strconv.Itoa(index)),
-		pb, trim(jsonOfPB), written, pbOfJSON, trim(jsonOfJSON), trim(jsonOfPBOfJSON),
+		pb, trim(jsonOfPB), userJSON, pbOfJSON, trim(jsonOfJSON), trim(jsonOfPBOfJSON),
 	} {
 		record = binary.BigEndian.AppendUint32(record, uint32(len(field)))
 		record = append(record, field...)
@@ -183,30 +185,32 @@ func (f forms) record(kind schema.GroupVersionKind, index int, way path, random 
 	return record, nil
 }
 
+// trim removes the newline that the JSON serializer appends.
 func trim(json []byte) []byte { return bytes.TrimSuffix(json, []byte("\n")) }
 
-func (f forms) jsonOf(pb []byte, kind schema.GroupVersionKind) ([]byte, error) {
-	object, err := f.decode(f.pb, pb, kind)
+// jsonOf returns the JSON encoding of an object decoded from protobuf.
+func (c codecs) jsonOf(pb []byte, kind schema.GroupVersionKind) ([]byte, error) {
+	object, err := c.decode(c.pb, pb, kind)
 	if err != nil {
-		return nil, fmt.Errorf("from its own protobuf: %w", err)
+		return nil, fmt.Errorf("failed to decode its protobuf encoding: %w", err)
 	}
-	return encode(f.json, object)
+	return encode(c.json, object)
 }
 
-func encode(by runtime.Serializer, object runtime.Object) ([]byte, error) {
+func encode(serializer runtime.Serializer, object runtime.Object) ([]byte, error) {
 	var out bytes.Buffer
-	err := by.Encode(object, &out)
+	err := serializer.Encode(object, &out)
 	return out.Bytes(), err
 }
 
-func (f forms) decode(by runtime.Serializer, data []byte, kind schema.GroupVersionKind) (runtime.Object, error) {
-	into, err := f.scheme.New(kind)
+func (c codecs) decode(serializer runtime.Serializer, data []byte, kind schema.GroupVersionKind) (runtime.Object, error) {
+	into, err := c.scheme.New(kind)
 	if err != nil {
 		return nil, err
 	}
-	object, _, err := by.Decode(data, &kind, into)
+	object, _, err := serializer.Decode(data, &kind, into)
 	if err == nil && object != into {
-		return nil, errors.New("decoded into something else")
+		return nil, errors.New("decoded into another object")
 	}
 	return object, err
 }

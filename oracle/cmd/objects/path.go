@@ -9,41 +9,41 @@ import (
 	"watchkeeper/oracle/internal/kinds"
 )
 
-// path leads to a field within a type: the index of a field of the struct, then
-// of one of the struct in there, through pointers, lists and maps.
+// path identifies a field within a type by the indexes of the fields that lead to
+// it. It passes through pointers, lists and maps.
 type path []int
 
-// paths returns a shortest path to each field of each struct that the type
-// holds. Chance alone would hardly ever come to the deep ones.
-func paths(of reflect.Type) []path {
+// paths returns a shortest path to each field of each struct that is reachable
+// from a type. Random filling alone would rarely reach the deep ones.
+func paths(root reflect.Type) []path {
 	var found []path
-	met := map[reflect.Type]bool{of: true}
-	type place struct {
-		at reflect.Type
-		to path
+	visited := map[reflect.Type]bool{root: true}
+	type node struct {
+		goType reflect.Type
+		path   path
 	}
-	for queue := []place{{of, nil}}; len(queue) > 0; queue = queue[1:] {
-		here := queue[0]
-		for _, i := range fieldsOf(here.at) {
-			to := append(slices.Clone(here.to), i)
-			found = append(found, to)
-			inner := here.at.Field(i).Type
+	for queue := []node{{root, nil}}; len(queue) > 0; queue = queue[1:] {
+		parent := queue[0]
+		for _, i := range fieldsOf(parent.goType) {
+			field := append(slices.Clone(parent.path), i)
+			found = append(found, field)
+			inner := parent.goType.Field(i).Type
 			for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Map}, inner.Kind()) {
 				inner = inner.Elem()
 			}
-			// What writes its own JSON is one value to us, whatever is in it.
-			own := reflect.PointerTo(inner).Implements(reflect.TypeFor[json.Unmarshaler]())
-			if inner.Kind() == reflect.Struct && !own && !met[inner] {
-				met[inner] = true
-				queue = append(queue, place{inner, to})
+			// A type with custom JSON counts as a single value.
+			custom := reflect.PointerTo(inner).Implements(reflect.TypeFor[json.Unmarshaler]())
+			if inner.Kind() == reflect.Struct && !custom && !visited[inner] {
+				visited[inner] = true
+				queue = append(queue, node{inner, field})
 			}
 		}
 	}
 	return found
 }
 
-// fieldsOf returns the indexes of the fields that JSON knows, but for the kind
-// and version.
+// fieldsOf returns the indexes of the fields that are serialized to JSON, except
+// TypeMeta.
 func fieldsOf(structure reflect.Type) []int {
 	var fields []int
 	for i := range structure.NumField() {

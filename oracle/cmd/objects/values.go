@@ -32,7 +32,7 @@ var (
 		"\u2028\u2029", "\u00e9", "e\u0301", "\u00a0\u200b\ufeff", "日本語", "😀👩‍👩‍👧", "\U0010ffff", "\ufffd\ufffe",
 		"null", "true", "1", "1e3", "{}", "[]", "2026-01-02T03:04:05Z", "-", "\u0080\u07ff\u0800\uffff",
 	}
-	instants = []time.Time{
+	times = []time.Time{
 		{},
 		time.Unix(0, 0),
 		time.Unix(-1, 0),
@@ -57,6 +57,7 @@ var (
 	}
 )
 
+// pick returns a random element.
 func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
 
 func (f filler) text() string {
@@ -65,7 +66,7 @@ func (f filler) text() string {
 		return pick(f.Rand, texts) + pick(f.Rand, texts)
 	case 3, 4, 5:
 		return "name-" + strconv.Itoa(f.IntN(1000))
-	case 6: // about as long as one byte can say
+	case 6: // around the length at which a varint needs a second byte
 		return strings.Repeat("x", 120+f.IntN(16))
 	}
 	return pick(f.Rand, texts)
@@ -75,16 +76,16 @@ func (f filler) time() time.Time {
 	if f.IntN(3) == 0 {
 		return time.Unix(f.Int64N(4_000_000_000)-1_000_000_000, f.Int64N(1_000_000)*1000)
 	}
-	return pick(f.Rand, instants)
+	return pick(f.Rand, times)
 }
 
 func (f filler) duration() time.Duration { return pick(f.Rand, durations) }
 
-// tree is random JSON of the sort that passes through the server unread: an
-// object, or anything.
-func (f filler) tree(anything bool) string { return f.branch(0, !anything) }
+// randomJSON returns random JSON for a field that the server does not interpret:
+// an object, or any value.
+func (f filler) randomJSON(object bool) string { return f.jsonValue(0, object) }
 
-func (f filler) branch(depth int, object bool) string {
+func (f filler) jsonValue(depth int, object bool) string {
 	kind := f.IntN(7)
 	if object {
 		kind = 0
@@ -93,22 +94,22 @@ func (f filler) branch(depth int, object bool) string {
 	}
 	switch kind {
 	case 0:
-		return f.items("{", "}", func() string {
-			return spell(f.Rand, f.text()) + f.space() + ":" + f.space() + f.branch(depth+1, false)
+		return f.jsonItems("{", "}", func() string {
+			return quote(f.Rand, f.text()) + f.space() + ":" + f.space() + f.jsonValue(depth+1, false)
 		})
 	case 1:
-		return f.items("[", "]", func() string { return f.branch(depth+1, false) })
+		return f.jsonItems("[", "]", func() string { return f.jsonValue(depth+1, false) })
 	case 2:
 		return pick(f.Rand, numbers)
 	case 3, 4:
-		return spell(f.Rand, f.text())
+		return quote(f.Rand, f.text())
 	case 5:
 		return pick(f.Rand, []string{"true", "false"})
 	}
 	return "null"
 }
 
-func (f filler) items(open, end string, item func() string) string {
+func (f filler) jsonItems(open, end string, item func() string) string {
 	var items []string
 	for range f.IntN(4) {
 		items = append(items, f.space()+item()+f.space())
@@ -116,6 +117,7 @@ func (f filler) items(open, end string, item func() string) string {
 	return open + strings.Join(items, ",") + end
 }
 
+// space returns random whitespace, or none.
 func (f filler) space() string {
 	return pick(f.Rand, []string{"", "", "", "", " ", "\n\t", "  "})
 }

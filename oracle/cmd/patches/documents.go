@@ -14,8 +14,8 @@ import (
 	"watchkeeper/oracle/internal/kinds"
 )
 
-// What people patch most, and what has the most kinds of lists.
-var favourites = []schema.GroupVersionKind{
+// commonKinds are patched most often, or have the most types of lists.
+var commonKinds = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Service"},
 	{Version: "v1", Kind: "Node"}, {Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "ServiceAccount"},
 	{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "apps", Version: "v1", Kind: "Deployment"},
@@ -23,25 +23,26 @@ var favourites = []schema.GroupVersionKind{
 	{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
 }
 
-// objects returns the kinds that are stored, sorted.
-func objects(scheme *runtime.Scheme) []schema.GroupVersionKind {
-	var chosen []schema.GroupVersionKind
+// storedKinds returns the kinds that have object metadata, sorted.
+func storedKinds(scheme *runtime.Scheme) []schema.GroupVersionKind {
+	var stored []schema.GroupVersionKind
 	for kind, goType := range scheme.AllKnownTypes() {
 		meta, ok := goType.FieldByName("ObjectMeta")
 		if ok && meta.Type == reflect.TypeFor[metav1.ObjectMeta]() && kind.Version != runtime.APIVersionInternal {
-			chosen = append(chosen, kind)
+			stored = append(stored, kind)
 		}
 	}
-	slices.SortFunc(chosen, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
-	return chosen
+	slices.SortFunc(stored, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
+	return stored
 }
 
-// A maker makes documents and patches. Names are few, so that they meet.
-type maker struct {
+// generator generates documents and patches. It uses only a few names, so that
+// those of a patch often match those of its document.
+type generator struct {
 	*rand.Rand
-	budget int  // how many more values a document may have
-	faulty bool // whether the patch may break the rules
-	long   bool // whether lists that are merged are long, and names many
+	budget int  // number of values that may still be added to the document
+	faulty bool // whether the patch may be invalid
+	long   bool // whether merged lists are long and have many different names
 }
 
 var (
@@ -49,15 +50,16 @@ var (
 	manyNames = strings.Split("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
 )
 
+// pick returns a random element.
 func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
 
-// chance is true in so many of a hundred cases.
-func (m *maker) chance(percent int) bool { return m.IntN(100) < percent }
+// chance returns true with the given probability, in percent.
+func (g *generator) chance(percent int) bool { return g.IntN(100) < percent }
 
-// fault is true now and then, in a patch that may break the rules.
-func (m *maker) fault() bool { return m.faulty && m.chance(6) }
+// injectFault returns true occasionally if the patch may be invalid.
+func (g *generator) injectFault() bool { return g.faulty && g.chance(6) }
 
-// A field as JSON sees it.
+// field is a field of a JSON object.
 type field struct {
 	name     string
 	goType   reflect.Type
@@ -70,7 +72,7 @@ func (f field) retainsKeys() bool { return slices.Contains(f.strategy, "retainKe
 
 var fieldCache = map[reflect.Type][]field{}
 
-// fieldsOf returns the fields of a struct, those of its embedded structs among them.
+// fieldsOf returns the fields of a struct, including those of embedded structs.
 func fieldsOf(goType reflect.Type) []field {
 	if cached, ok := fieldCache[goType]; ok {
 		return cached
@@ -102,22 +104,22 @@ func pointee(goType reflect.Type) reflect.Type {
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-// writesItself tells types whose JSON is not that of their fields.
-func writesItself(goType reflect.Type) bool {
+// hasCustomJSON reports whether a type implements json.Marshaler.
+func hasCustomJSON(goType reflect.Type) bool {
 	return goType.Implements(marshaler) || reflect.PointerTo(goType).Implements(marshaler)
 }
 
-// isStruct tells types whose JSON is an object of their fields.
+// isStruct reports whether the JSON of a type is an object of its fields.
 func isStruct(goType reflect.Type) bool {
-	return goType.Kind() == reflect.Struct && !writesItself(goType)
+	return goType.Kind() == reflect.Struct && !hasCustomJSON(goType)
 }
 
-func (m *maker) document(goType reflect.Type) map[string]any { return m.object(goType, 0) }
+func (g *generator) document(goType reflect.Type) map[string]any { return g.object(goType, 0) }
 
-func (m *maker) object(goType reflect.Type, depth int) map[string]any {
-	made := map[string]any{}
+func (g *generator) object(goType reflect.Type, depth int) map[string]any {
+	out := map[string]any{}
 	for _, field := range fieldsOf(goType) {
-		if m.budget <= 0 {
+		if g.budget <= 0 {
 			break
 		}
 		percent := 20
@@ -130,67 +132,71 @@ func (m *maker) object(goType reflect.Type, depth int) map[string]any {
 		if depth > 6 {
 			percent /= 4
 		}
-		if m.chance(percent) {
-			made[field.name] = m.valueOf(field, depth+1)
+		if g.chance(percent) {
+			out[field.name] = g.fieldValue(field, depth+1)
 		}
 	}
-	return made
+	return out
 }
 
-// valueOf returns a value of a field; the elements of a list that is merged differ in their key.
-func (m *maker) valueOf(field field, depth int) any {
+// fieldValue returns a value for a field. The elements of a merged list have
+// different keys in most cases.
+func (g *generator) fieldValue(field field, depth int) any {
 	if field.goType.Kind() != reflect.Slice || !field.merges() {
-		return m.value(field.goType, depth)
+		return g.value(field.goType, depth)
 	}
 	list := []any{}
-	for range m.length(4) {
-		list = m.withOneMore(list, field, depth)
+	for range g.listLength(4) {
+		list = g.appendElement(list, field, depth)
 	}
 	return list
 }
 
-// length returns a length for a list.
-func (m *maker) length(most int) int {
-	if m.long {
-		most *= 10
+// listLength returns a random length of at most limit, or ten times that for long
+// lists.
+func (g *generator) listLength(limit int) int {
+	if g.long {
+		limit *= 10
 	}
-	return m.IntN(most + 1)
+	return g.IntN(limit + 1)
 }
 
-// withOneMore adds an element whose key hardly ever another has. A list of
-// scalars has none twice: where they end up is up to how Go grows its lists.
-func (m *maker) withOneMore(list []any, field field, depth int) []any {
-	element := m.value(pointee(field.goType.Elem()), depth+1)
-	if _, ok := element.(string); ok && m.long {
-		element = pick(m.Rand, manyNames)
+// appendElement appends an element to a merged list unless its key is taken; in
+// rare cases it appends a duplicate. Lists of scalars never have duplicates,
+// because their order after a patch depends on the capacity of Go's slices.
+func (g *generator) appendElement(list []any, field field, depth int) []any {
+	element := g.value(pointee(field.goType.Elem()), depth+1)
+	if _, ok := element.(string); ok && g.long {
+		element = pick(g.Rand, manyNames)
 	}
 	if object, ok := element.(map[string]any); ok && field.mergeKey != "" {
-		object[field.mergeKey] = m.key(field)
+		object[field.mergeKey] = g.mergeKey(field)
 	}
 	taken := slices.ContainsFunc(list, func(other any) bool { return keyOf(other, field) == keyOf(element, field) })
-	if taken && (field.mergeKey == "" || m.chance(98)) {
+	if taken && (field.mergeKey == "" || g.chance(98)) {
 		return list
 	}
 	return append(list, element)
 }
 
-// key returns a value for the merge key of a list's elements.
-func (m *maker) key(field field) any {
+// mergeKey returns a value for the merge key of a list's elements.
+func (g *generator) mergeKey(field field) any {
 	for _, inner := range fieldsOf(pointee(field.goType.Elem())) {
 		switch {
 		case inner.name != field.mergeKey:
-		case m.long && inner.goType.Kind() == reflect.String:
-			return pick(m.Rand, manyNames)
-		case m.long && inner.goType.Kind() == reflect.Int32:
-			return int64(m.IntN(50))
+		case g.long && inner.goType.Kind() == reflect.String:
+			return pick(g.Rand, manyNames)
+		case g.long && inner.goType.Kind() == reflect.Int32:
+			return int64(g.IntN(50))
 		default:
-			return m.value(inner.goType, 0)
+			return g.value(inner.goType, 0)
 		}
 	}
-	return pick(m.Rand, names)
+	return pick(g.Rand, names)
 }
 
-// keyOf returns what an element of a merged list is found by, if it is a scalar.
+// keyOf returns the value that identifies an element of a merged list, or nil if
+// it is not a scalar.
 func keyOf(element any, field field) any {
 	if object, ok := element.(map[string]any); ok && field.mergeKey != "" {
 		element = object[field.mergeKey]
@@ -202,161 +208,162 @@ func keyOf(element any, field field) any {
 	return element
 }
 
-func (m *maker) value(goType reflect.Type, depth int) any {
-	m.budget--
+// value returns a random value of a type.
+func (g *generator) value(goType reflect.Type, depth int) any {
+	g.budget--
 	goType = pointee(goType)
 	switch goType.Name() {
 	case "Time", "MicroTime":
 		return "2026-01-02T03:04:05Z"
 	case "Quantity":
-		return pick(m.Rand, []string{"1", "500m", "2Gi"})
+		return pick(g.Rand, []string{"1", "500m", "2Gi"})
 	case "IntOrString":
-		return pick(m.Rand, []any{int64(80), "http"})
+		return pick(g.Rand, []any{int64(80), "http"})
 	case "FieldsV1":
 		return map[string]any{"f:metadata": map[string]any{}}
 	}
-	if writesItself(goType) {
-		return m.anything(2)
+	if hasCustomJSON(goType) {
+		return g.json(2)
 	}
 	switch goType.Kind() {
 	case reflect.String:
-		return pick(m.Rand, names)
+		return pick(g.Rand, names)
 	case reflect.Bool:
-		return m.chance(50)
+		return g.chance(50)
 	case reflect.Float64, reflect.Float32:
 		return 1.5
 	case reflect.Struct:
-		return m.object(goType, depth)
+		return g.object(goType, depth)
 	case reflect.Map:
-		made := map[string]any{}
-		for range m.IntN(4) {
-			made[pick(m.Rand, names)] = m.value(goType.Elem(), depth+1)
+		out := map[string]any{}
+		for range g.IntN(4) {
+			out[pick(g.Rand, names)] = g.value(goType.Elem(), depth+1)
 		}
-		return made
+		return out
 	case reflect.Slice:
 		if goType.Elem().Kind() == reflect.Uint8 {
 			return "YQ=="
 		}
-		made := []any{}
-		for range m.IntN(4) {
-			if m.budget > 0 {
-				made = append(made, m.value(goType.Elem(), depth+1))
+		out := []any{}
+		for range g.IntN(4) {
+			if g.budget > 0 {
+				out = append(out, g.value(goType.Elem(), depth+1))
 			}
 		}
-		return made
+		return out
 	default:
-		return int64(m.IntN(5))
+		return int64(g.IntN(5))
 	}
 }
 
-// anything returns any JSON but null.
-func (m *maker) anything(depth int) any {
+// json returns a random JSON value other than null.
+func (g *generator) json(depth int) any {
 	choices := 7
 	if depth <= 0 {
 		choices = 5
 	}
-	switch m.IntN(choices) {
+	switch g.IntN(choices) {
 	case 0:
-		return m.chance(50)
+		return g.chance(50)
 	case 1:
-		return int64(m.IntN(5))
+		return int64(g.IntN(5))
 	case 2:
-		return pick(m.Rand, []float64{0.5, 1.25, 1e21})
+		return pick(g.Rand, []float64{0.5, 1.25, 1e21})
 	case 5:
-		made := []any{}
-		for range m.IntN(4) {
-			made = append(made, m.anythingOrNull(depth-1))
+		out := []any{}
+		for range g.IntN(4) {
+			out = append(out, g.jsonOrNull(depth-1))
 		}
-		return made
+		return out
 	case 6:
-		made := map[string]any{}
-		for range m.IntN(4) {
-			made[pick(m.Rand, names)] = m.anythingOrNull(depth - 1)
+		out := map[string]any{}
+		for range g.IntN(4) {
+			out[pick(g.Rand, names)] = g.jsonOrNull(depth - 1)
 		}
-		return made
+		return out
 	}
-	return pick(m.Rand, names)
+	return pick(g.Rand, names)
 }
 
-func (m *maker) anythingOrNull(depth int) any {
-	if m.chance(10) {
+func (g *generator) jsonOrNull(depth int) any {
+	if g.chance(10) {
 		return nil
 	}
-	return m.anything(depth)
+	return g.json(depth)
 }
 
-// mutated returns a document of the same type that differs here and there.
-func (m *maker) mutated(goType reflect.Type, document map[string]any) map[string]any {
-	m.budget = max(m.budget, 30)
-	return m.mutatedObject(goType, document, 0)
+// mutate returns a random variant of a document.
+func (g *generator) mutate(goType reflect.Type, document map[string]any) map[string]any {
+	g.budget = max(g.budget, 30)
+	return g.mutateObject(goType, document, 0)
 }
 
-func (m *maker) mutatedObject(goType reflect.Type, old map[string]any, depth int) map[string]any {
-	made := map[string]any{}
+func (g *generator) mutateObject(goType reflect.Type, old map[string]any, depth int) map[string]any {
+	out := map[string]any{}
 	known := map[string]bool{}
 	for _, field := range fieldsOf(goType) {
 		known[field.name] = true
 		value, ok := old[field.name]
 		switch {
-		case !ok && m.chance(4) && m.budget > 0:
-			made[field.name] = m.valueOf(field, depth+1)
-		case !ok || depth > 0 && m.chance(8):
+		case !ok && g.chance(4) && g.budget > 0:
+			out[field.name] = g.fieldValue(field, depth+1)
+		case !ok || depth > 0 && g.chance(8):
 		default:
-			made[field.name] = m.mutatedValue(field, value, depth)
+			out[field.name] = g.mutateValue(field, value, depth)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(old)) { // kind and apiVersion
 		if !known[name] {
-			made[name] = old[name]
+			out[name] = old[name]
 		}
 	}
-	return made
+	return out
 }
 
-func (m *maker) mutatedValue(field field, old any, depth int) any {
+func (g *generator) mutateValue(field field, old any, depth int) any {
 	switch value := old.(type) {
 	case map[string]any:
 		if isStruct(field.goType) {
-			return m.mutatedObject(field.goType, value, depth+1)
+			return g.mutateObject(field.goType, value, depth+1)
 		}
-		made := maps.Clone(value)
-		if m.chance(40) {
-			delete(made, pick(m.Rand, names))
+		out := maps.Clone(value)
+		if g.chance(40) {
+			delete(out, pick(g.Rand, names))
 			if field.goType.Kind() == reflect.Map {
-				made[pick(m.Rand, names)] = m.value(field.goType.Elem(), depth+1)
+				out[pick(g.Rand, names)] = g.value(field.goType.Elem(), depth+1)
 			}
 		}
-		return made
+		return out
 	case []any:
 		if !field.merges() {
 			break
 		}
-		made := []any{}
+		out := []any{}
 		for _, element := range value {
 			object, ok := element.(map[string]any)
 			switch {
-			case m.chance(20):
+			case g.chance(20):
 			case ok && isStruct(pointee(field.goType.Elem())):
 				key, named := object[field.mergeKey]
-				changed := m.mutatedObject(pointee(field.goType.Elem()), object, depth+2)
+				changed := g.mutateObject(pointee(field.goType.Elem()), object, depth+2)
 				if named {
 					changed[field.mergeKey] = key
 				}
-				made = append(made, changed)
+				out = append(out, changed)
 			default:
-				made = append(made, element)
+				out = append(out, element)
 			}
 		}
-		if m.chance(35) {
-			made = m.withOneMore(made, field, depth)
+		if g.chance(35) {
+			out = g.appendElement(out, field, depth)
 		}
-		if m.chance(25) {
-			m.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })
+		if g.chance(25) {
+			g.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 		}
-		return made
+		return out
 	}
-	if m.chance(20) {
-		return m.valueOf(field, depth+1)
+	if g.chance(20) {
+		return g.fieldValue(field, depth+1)
 	}
 	return old
 }

@@ -1,23 +1,25 @@
-// Patches writes random documents with random patches to stdout, and what the
-// API server's libraries make of them, as an oracle for whatever applies patches.
+// Patches writes random documents and patches to stdout, with the results of
+// applying the patches with the libraries of the API server. It is the reference
+// for tests of patches.
 //
 //	patches [-n 100000] [-seed 1] [-index I,I,...] [-runs 1]
 //
-// A case depends on the seed and its index alone, so one can be made again
-// without the others. What Go makes of it may depend on more: it walks maps in
-// random order, so a patch with two faults has two answers. With -runs, a case
-// is tried that often, and written once for each answer.
+// A case depends only on the seed and its index, so a single case can be
+// generated again. Its result may vary, because Go iterates over maps in random
+// order: a patch with two faults can fail with either error. With -runs, the
+// program applies each patch several times, and writes one record for each
+// distinct result.
 //
-// The stream is records back to back. A record is nine fields, each a length
-// (32 bits, big endian) and as many bytes:
+// The output consists of records without separators. A record has nine fields,
+// each of which is a length (32 bits, big endian) followed by that many bytes:
 //
-//	topic                   strategic, json or merge; or with "faults " before it
-//	group, version, kind    of the document; the core group is empty
-//	index                   of the case, in digits
-//	document, patch         in JSON, but the patch may be malformed
-//	outcome                 ok, panic, or the status code that the server answers
-//	text                    the patched document, or what the error says; of the
-//	                        topics with faults, those of a strict reading, a line each
+//	topic                   strategic, json or merge, or one of them after "faults "
+//	group, version, kind    of the document; the group is empty for the core group
+//	index                   the decimal index of the case
+//	document, patch         JSON; the patch may be malformed
+//	outcome                 ok, panic, or the status code of the server's response
+//	text                    the patched document or the error message; for the
+//	                        "faults" topics, the strict decoding errors, one per line
 package main
 
 import (
@@ -45,10 +47,10 @@ import (
 )
 
 func main() {
-	count := flag.Uint64("n", 100000, "how many cases")
-	seed := flag.Uint64("seed", 1, "what the cases depend on")
-	only := flag.String("index", "", "only these cases, with commas between")
-	runs := flag.Int("runs", 1, "how often to try a case")
+	count := flag.Uint64("n", 100000, "number of cases")
+	seed := flag.Uint64("seed", 1, "seed of the random cases")
+	only := flag.String("index", "", "comma-separated indexes of the cases to generate")
+	runs := flag.Int("runs", 1, "number of times to apply each patch")
 	flag.Parse()
 	if err := run(os.Stdout, *count, *seed, *only, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "patches:", err)
@@ -56,8 +58,8 @@ func main() {
 	}
 }
 
-func run(to io.Writer, count, seed uint64, only string, runs int) error {
-	jsonpatch.AccumulatedCopySizeLimit = 3 * 1024 * 1024 // as the server does
+func run(w io.Writer, count, seed uint64, only string, runs int) error {
+	jsonpatch.AccumulatedCopySizeLimit = 3 * 1024 * 1024 // the limit of the API server
 	var indices []uint64
 	for index := range count {
 		indices = append(indices, index)
@@ -73,19 +75,19 @@ func run(to io.Writer, count, seed uint64, only string, runs int) error {
 		}
 	}
 	scheme := kinds.Scheme()
-	chosen := objects(scheme)
-	out := bufio.NewWriterSize(to, 1<<20)
+	stored := storedKinds(scheme)
+	out := bufio.NewWriterSize(w, 1<<20)
 	for _, index := range indices {
 		random := rand.New(rand.NewPCG(seed, index))
-		made := newCase(random, scheme, chosen, index)
-		seen := map[answer]bool{}
+		c := newCase(random, scheme, stored, index)
+		seen := map[result]bool{}
 		for range runs {
-			answer := made.answer()
-			if seen[answer] {
+			r := c.apply()
+			if seen[r] {
 				continue
 			}
-			seen[answer] = true
-			if _, err := out.Write(made.record(index, answer)); err != nil {
+			seen[r] = true
+			if _, err := out.Write(c.record(index, r)); err != nil {
 				return err
 			}
 		}
@@ -93,61 +95,62 @@ func run(to io.Writer, count, seed uint64, only string, runs int) error {
 	return out.Flush()
 }
 
-// A patch and what it is applied to.
+// patchCase is a patch and the document that it is applied to.
 type patchCase struct {
 	topic           string
 	kind            schema.GroupVersionKind
-	object          runtime.Object // to tell the type; it is empty
+	object          runtime.Object // an empty object of the kind, for its type
 	document, patch []byte
 }
 
-// What Go says of a case.
-type answer struct{ outcome, text string }
+// result is the result of a case.
+type result struct{ outcome, text string }
 
-func newCase(random *rand.Rand, scheme *runtime.Scheme, chosen []schema.GroupVersionKind, index uint64) patchCase {
-	kind := pick(random, chosen)
+// newCase generates the case with the given index.
+func newCase(random *rand.Rand, scheme *runtime.Scheme, stored []schema.GroupVersionKind, index uint64) patchCase {
+	kind := pick(random, stored)
 	if random.IntN(10) < 7 {
-		kind = pick(random, favourites)
+		kind = pick(random, commonKinds)
 	}
 	object, err := scheme.New(kind)
 	if err != nil {
-		panic(err) // the scheme listed it
+		panic(err) // the kind is registered in the scheme
 	}
-	made := patchCase{kind: kind, object: object}
+	c := patchCase{kind: kind, object: object}
 	goType := reflect.TypeOf(object).Elem()
-	maker := &maker{Rand: random, budget: 60, long: random.IntN(25) == 0}
-	document := maker.document(goType)
+	g := &generator{Rand: random, budget: 60, long: random.IntN(25) == 0}
+	document := g.document(goType)
 	document["kind"], document["apiVersion"] = kind.Kind, kind.GroupVersion().String()
-	maker.withOddNames(document)
-	made.document = marshal(document)
+	g.addOddNames(document)
+	c.document = marshal(document)
 	switch index % 11 {
 	case 0, 1, 2, 3, 4, 5:
-		made.topic = "strategic"
-		maker.faulty = !maker.long && random.IntN(100) < 15
-		made.patch = marshal(maker.patch(goType, document))
+		c.topic = "strategic"
+		g.faulty = !g.long && random.IntN(100) < 15
+		c.patch = marshal(g.strategicPatch(goType, document))
 	case 6:
-		made.topic = "strategic"
-		made.patch = made.twoWay(maker, document)
+		c.topic = "strategic"
+		c.patch = c.twoWay(g, document)
 	case 7:
-		made.topic = "strategic"
-		made.patch = made.threeWay(maker, document)
+		c.topic = "strategic"
+		c.patch = c.threeWay(g, document)
 	case 8:
-		made.topic = "json"
-		made.patch = maker.operations(document)
+		c.topic = "json"
+		c.patch = g.jsonPatch(document)
 	case 9:
-		made.topic = "merge"
-		made.patch = maker.mergePatch(document)
+		c.topic = "merge"
+		c.patch = g.mergePatch(document)
 	case 10:
-		made.topic = "faults " + pick(random, []string{"json", "merge", "strategic"})
-		made.patch = maker.sloppy(made.topic, document)
+		c.topic = "faults " + pick(random, []string{"json", "merge", "strategic"})
+		c.patch = g.faultyPatch(c.topic, document)
 	}
-	return made
+	return c
 }
 
-// twoWay makes the patch that leads from the document to another.
-func (c patchCase) twoWay(maker *maker, document map[string]any) []byte {
+// twoWay returns the patch that changes the document to a random variant.
+func (c patchCase) twoWay(g *generator, document map[string]any) []byte {
 	goType := reflect.TypeOf(c.object).Elem()
-	modified := marshal(maker.mutated(goType, document))
+	modified := marshal(g.mutate(goType, document))
 	patch, err := strategicpatch.CreateTwoWayMergePatch(c.document, modified, c.object)
 	if err != nil {
 		return []byte("{}")
@@ -155,12 +158,12 @@ func (c patchCase) twoWay(maker *maker, document map[string]any) []byte {
 	return patch
 }
 
-// threeWay makes the patch that kubectl apply sends: the document is what is
-// live, and both what was applied before and what is to be applied differ from it.
-func (c patchCase) threeWay(maker *maker, document map[string]any) []byte {
+// threeWay returns a patch like that of kubectl apply: the document is the live
+// object, and the last applied and the new configuration are random variants.
+func (c patchCase) threeWay(g *generator, document map[string]any) []byte {
 	goType := reflect.TypeOf(c.object).Elem()
-	original := maker.mutated(goType, document)
-	modified := maker.mutated(goType, original)
+	original := g.mutate(goType, document)
+	modified := g.mutate(goType, original)
 	meta, err := strategicpatch.NewPatchMetaFromStruct(c.object)
 	if err != nil {
 		panic(err)
@@ -172,70 +175,72 @@ func (c patchCase) threeWay(maker *maker, document map[string]any) []byte {
 	return patch
 }
 
-func (c patchCase) answer() (made answer) {
+// apply applies the patch like the API server.
+func (c patchCase) apply() (r result) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			made = answer{"panic", fmt.Sprint(problem)}
+			r = result{"panic", fmt.Sprint(problem)}
 		}
 	}()
 	switch c.topic {
 	case "strategic":
 		return c.strategic()
 	case "json":
-		return c.json()
+		return c.jsonPatch()
 	case "merge":
 		patched, err := jsonpatch.MergePatch(c.document, c.patch)
 		switch {
 		case errors.Is(err, jsonpatch.ErrBadJSONPatch):
-			return answer{"400", err.Error()}
+			return result{"400", err.Error()}
 		case err != nil:
-			return answer{"500", err.Error()}
+			return result{"500", err.Error()}
 		}
-		return answer{"ok", string(patched)}
+		return result{"ok", string(patched)}
 	default:
-		return c.faults()
+		return c.decodeStrictly()
 	}
 }
 
-func (c patchCase) strategic() answer {
+func (c patchCase) strategic() result {
 	var document, patch map[string]any
 	if err := json.Unmarshal(c.document, &document); err != nil {
 		panic(err)
 	}
 	if err := json.Unmarshal(c.patch, &patch); err != nil {
-		return answer{"400", err.Error()}
+		return result{"400", err.Error()}
 	}
-	// The copies have no room to spare in their lists, as the server's have none.
+	// Like the lists of the server, those of a deep copy have no spare capacity,
+	// which affects the result of append.
 	document, patch = runtime.DeepCopyJSON(document), runtime.DeepCopyJSON(patch)
 	patched, err := strategicpatch.StrategicMergeMapPatch(document, patch, c.object)
 	switch err {
 	case nil:
-		return answer{"ok", string(marshal(patched))}
+		return result{"ok", string(marshal(patched))}
 	case mergepatch.ErrBadJSONDoc, mergepatch.ErrBadPatchFormatForPrimitiveList,
 		mergepatch.ErrBadPatchFormatForRetainKeys, mergepatch.ErrBadPatchFormatForSetElementOrderList:
-		return answer{"400", err.Error()}
+		return result{"400", err.Error()}
 	case mergepatch.ErrNoListOfLists, mergepatch.ErrPatchContentNotMatchRetainKeys:
-		return answer{"422", err.Error()}
+		return result{"422", err.Error()}
 	}
-	return answer{"500", err.Error()}
+	return result{"500", err.Error()}
 }
 
-func (c patchCase) json() answer {
+func (c patchCase) jsonPatch() result {
 	if !plainjson.Valid(c.patch) {
-		return answer{"400", "invalid JSON patch"} // what the server says of any syntax error
+		return result{"400", "invalid JSON patch"} // the server's message for all syntax errors
 	}
 	patch, err := jsonpatch.DecodePatch(c.patch)
 	if err != nil {
-		return answer{"400", err.Error()}
+		return result{"400", err.Error()}
 	}
 	patched, err := patch.Apply(c.document)
 	if err != nil {
-		return answer{"422", err.Error()}
+		return result{"422", err.Error()}
 	}
-	return answer{"ok", string(patched)}
+	return result{"ok", string(patched)}
 }
 
-// The fields of an operation, as the server has them.
+// jsonPatchOp has the fields of the API server's type of the same name.
 type jsonPatchOp struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -243,35 +248,36 @@ type jsonPatchOp struct {
 	Value any    `json:"value"`
 }
 
-// faults returns what the server finds when it reads the patch strictly.
-func (c patchCase) faults() answer {
+// decodeStrictly returns the errors of decoding the patch with strict field
+// validation.
+func (c patchCase) decodeStrictly() result {
 	if !plainjson.Valid(c.patch) {
-		return answer{"400", "invalid JSON patch"}
+		return result{"400", "invalid JSON patch"}
 	}
 	var into any = &map[string]any{}
-	prefix, refused := "", "error decoding patch: "
+	strictPrefix, errorPrefix := "", "error decoding patch: "
 	switch c.topic {
 	case "faults json":
-		into, prefix = &[]jsonPatchOp{}, "json patch "
+		into, strictPrefix = &[]jsonPatchOp{}, "json patch "
 	case "faults strategic":
-		refused = ""
+		errorPrefix = ""
 	}
-	found, err := strictjson.UnmarshalStrict(c.patch, into)
+	strictErrs, err := strictjson.UnmarshalStrict(c.patch, into)
 	if err != nil {
-		return answer{"400", refused + strings.ReplaceAll(err.Error(), "main.jsonPatchOp", "handlers.jsonPatchOp")}
+		return result{"400", errorPrefix + strings.ReplaceAll(err.Error(), "main.jsonPatchOp", "handlers.jsonPatchOp")}
 	}
 	var lines []string
-	for _, fault := range found {
-		lines = append(lines, prefix+fault.Error())
+	for _, strictErr := range strictErrs {
+		lines = append(lines, strictPrefix+strictErr.Error())
 	}
-	return answer{"ok", strings.Join(lines, "\n")}
+	return result{"ok", strings.Join(lines, "\n")}
 }
 
-func (c patchCase) record(index uint64, answer answer) []byte {
+func (c patchCase) record(index uint64, r result) []byte {
 	var record []byte
 	for _, field := range [][]byte{
 		[]byte(c.topic), []byte(c.kind.Group), []byte(c.kind.Version), []byte(c.kind.Kind),
-		strconv.AppendUint(nil, index, 10), c.document, c.patch, []byte(answer.outcome), []byte(answer.text),
+		strconv.AppendUint(nil, index, 10), c.document, c.patch, []byte(r.outcome), []byte(r.text),
 	} {
 		record = binary.BigEndian.AppendUint32(record, uint32(len(field)))
 		record = append(record, field...)
@@ -282,7 +288,7 @@ func (c patchCase) record(index uint64, answer answer) []byte {
 func marshal(value any) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // it was made of JSON types
+		panic(err) // values consist of JSON types
 	}
 	return data
 }

@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// withOddNames gives a document names that a path must escape, or that look like an index.
-func (m *maker) withOddNames(document map[string]any) {
-	if metadata, ok := document["metadata"].(map[string]any); ok && m.chance(50) {
+// addOddNames may add names that a JSON pointer must escape, or that look like an
+// index.
+func (g *generator) addOddNames(document map[string]any) {
+	if metadata, ok := document["metadata"].(map[string]any); ok && g.chance(50) {
 		metadata["annotations"] = map[string]any{"example.com/a": "b", "m~n": "c", "": "d", "0": "e"}
 	}
 }
 
-// operations returns a JSON patch for a document.
-func (m *maker) operations(document map[string]any) []byte {
-	if m.chance(3) {
-		return pick(m.Rand, [][]byte{
+// jsonPatch returns a random JSON patch for a document.
+func (g *generator) jsonPatch(document map[string]any) []byte {
+	if g.chance(3) {
+		return pick(g.Rand, [][]byte{
 			[]byte(`{}`), []byte(`"a"`), []byte(`5`), []byte(`true`), []byte(`null`), []byte(`[5]`), []byte(`[null]`),
 			[]byte(`["a"]`), []byte(`[[]]`), []byte(`[{`), []byte(`[]`), []byte(`[{}]`), []byte(` [ {"op" : "add"} ] `),
 		})
@@ -29,59 +30,59 @@ func (m *maker) operations(document map[string]any) []byte {
 		values[path] = value
 	})
 	patch := []any{}
-	for range 1 + m.IntN(4) {
-		patch = append(patch, m.operation(paths, values))
+	for range 1 + g.IntN(4) {
+		patch = append(patch, g.operation(paths, values))
 	}
 	return marshal(patch)
 }
 
-func (m *maker) operation(paths []string, values map[string]any) map[string]any {
-	path := m.path(paths)
-	made := map[string]any{"path": path}
-	switch m.IntN(6) {
+func (g *generator) operation(paths []string, values map[string]any) map[string]any {
+	path := g.path(paths)
+	op := map[string]any{"path": path}
+	switch g.IntN(6) {
 	case 0:
-		made["op"], made["value"] = "add", m.anythingOrNull(2)
+		op["op"], op["value"] = "add", g.jsonOrNull(2)
 	case 1:
-		made["op"] = "remove"
+		op["op"] = "remove"
 	case 2:
-		made["op"], made["value"] = "replace", m.anythingOrNull(2)
+		op["op"], op["value"] = "replace", g.jsonOrNull(2)
 	case 3:
-		made["op"], made["from"] = "move", m.path(paths)
+		op["op"], op["from"] = "move", g.path(paths)
 	case 4:
-		made["op"], made["from"] = "copy", m.path(paths)
+		op["op"], op["from"] = "copy", g.path(paths)
 	case 5:
-		made["op"], made["value"] = "test", m.anythingOrNull(2)
-		if value, ok := values[path]; ok && m.chance(80) {
-			made["value"] = value
+		op["op"], op["value"] = "test", g.jsonOrNull(2)
+		if value, ok := values[path]; ok && g.chance(80) {
+			op["value"] = value
 		}
 	}
-	if m.chance(2) {
-		delete(made, pick(m.Rand, []string{"op", "path", "from"}))
+	if g.chance(2) {
+		delete(op, pick(g.Rand, []string{"op", "path", "from"}))
 	}
-	if m.chance(2) {
-		made[pick(m.Rand, []string{"op", "path", "from", "other"})] = m.anythingOrNull(1)
+	if g.chance(2) {
+		op[pick(g.Rand, []string{"op", "path", "from", "other"})] = g.jsonOrNull(1)
 	}
-	return made
+	return op
 }
 
-// path returns a path that the document has, or nearly has.
-func (m *maker) path(paths []string) string {
-	path := pick(m.Rand, paths)
-	switch m.IntN(20) {
+// path returns a random path, which exists in the document in most cases.
+func (g *generator) path(paths []string) string {
+	path := pick(g.Rand, paths)
+	switch g.IntN(20) {
 	case 0:
-		return path + "/" + pick(m.Rand, names)
+		return path + "/" + pick(g.Rand, names)
 	case 1, 2:
-		return path + "/" + pick(m.Rand, []string{"-", "0", "1", "-1", "-2", "+1", "01", "7", "x", "", "99999999999999999999"})
+		return path + "/" + pick(g.Rand, []string{"-", "0", "1", "-1", "-2", "+1", "01", "7", "x", "", "99999999999999999999"})
 	case 3:
 		parent := path[:strings.LastIndexByte("/"+path, '/')]
-		return parent + "/" + pick(m.Rand, []string{"-", "0", "1", "-1", "-2", "a", "7"})
+		return parent + "/" + pick(g.Rand, []string{"-", "0", "1", "-1", "-2", "a", "7"})
 	case 4:
-		return pick(m.Rand, []string{"", "/", "a", "a/b", "metadata/name", "/~", "/~2", "/~01", "//", "/a/"})
+		return pick(g.Rand, []string{"", "/", "a", "a/b", "metadata/name", "/~", "/~2", "/~01", "//", "/a/"})
 	}
 	return path
 }
 
-// walk visits every value within another, with its path.
+// walk calls visit with every value within another, and its JSON pointer.
 func walk(value any, path string, visit func(string, any)) {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	switch value := value.(type) {
@@ -100,60 +101,60 @@ func walk(value any, path string, visit func(string, any)) {
 	}
 }
 
-// mergePatch returns a JSON merge patch for a document.
-func (m *maker) mergePatch(document map[string]any) []byte {
-	if m.chance(2) {
-		return marshal(m.anythingOrNull(2))
+// mergePatch returns a random JSON merge patch for a document.
+func (g *generator) mergePatch(document map[string]any) []byte {
+	if g.chance(2) {
+		return marshal(g.jsonOrNull(2))
 	}
-	return marshal(m.mergeObject(document))
+	return marshal(g.mergeObject(document))
 }
 
-func (m *maker) mergeObject(old map[string]any) map[string]any {
-	made := map[string]any{}
+func (g *generator) mergeObject(old map[string]any) map[string]any {
+	patch := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(old)) {
-		if m.chance(50) {
-			made[name] = m.mergeValue(old[name])
+		if g.chance(50) {
+			patch[name] = g.mergeValue(old[name])
 		}
 	}
-	for range m.IntN(3) {
-		made[pick(m.Rand, names)] = m.anythingOrNull(3)
+	for range g.IntN(3) {
+		patch[pick(g.Rand, names)] = g.jsonOrNull(3)
 	}
-	return made
+	return patch
 }
 
-func (m *maker) mergeValue(old any) any {
+func (g *generator) mergeValue(old any) any {
 	object, ok := old.(map[string]any)
-	if ok && m.chance(80) {
-		return m.mergeObject(object)
+	if ok && g.chance(80) {
+		return g.mergeObject(object)
 	}
-	return m.anythingOrNull(3)
+	return g.jsonOrNull(3)
 }
 
-// sloppy returns a patch for a topic with faults: names that stand twice, fields
-// that an operation does not have, values of the wrong type, or no JSON at all.
-func (m *maker) sloppy(topic string, document map[string]any) []byte {
-	var patch any = m.mergeObject(document)
+// faultyPatch returns a patch for a "faults" topic, with duplicate names, unknown
+// fields, values of the wrong type, or malformed JSON.
+func (g *generator) faultyPatch(topic string, document map[string]any) []byte {
+	var patch any = g.mergeObject(document)
 	if topic == "faults json" {
 		var paths []string
 		walk(document, "", func(path string, _ any) { paths = append(paths, path) })
 		operations := []any{}
-		for range m.IntN(4) {
-			operations = append(operations, m.operation(paths, nil))
+		for range g.IntN(4) {
+			operations = append(operations, g.operation(paths, nil))
 		}
 		patch = operations
 	}
-	if m.chance(10) {
-		patch = m.anythingOrNull(3)
+	if g.chance(10) {
+		patch = g.jsonOrNull(3)
 	}
-	written := m.written(nil, patch)
-	if m.chance(2) {
-		written = written[:len(written)-1]
+	encoded := g.appendJSON(nil, patch)
+	if g.chance(2) {
+		encoded = encoded[:len(encoded)-1]
 	}
-	return written
+	return encoded
 }
 
-// written appends a value as JSON in which now and then a name stands twice.
-func (m *maker) written(out []byte, value any) []byte {
+// appendJSON appends a value as JSON, in which names are sometimes duplicated.
+func (g *generator) appendJSON(out []byte, value any) []byte {
 	switch value := value.(type) {
 	case map[string]any:
 		out = append(out, '{')
@@ -161,11 +162,11 @@ func (m *maker) written(out []byte, value any) []byte {
 			if i > 0 {
 				out = append(out, ", "...)
 			}
-			if m.chance(10) {
-				out = append(append(append(out, marshal(name)...), ": "...), marshal(m.anything(1))...)
+			if g.chance(10) {
+				out = append(append(append(out, marshal(name)...), ": "...), marshal(g.json(1))...)
 				out = append(out, ", "...)
 			}
-			out = m.written(append(append(out, marshal(name)...), ": "...), value[name])
+			out = g.appendJSON(append(append(out, marshal(name)...), ": "...), value[name])
 		}
 		return append(out, '}')
 	case []any:
@@ -174,7 +175,7 @@ func (m *maker) written(out []byte, value any) []byte {
 			if i > 0 {
 				out = append(out, ", "...)
 			}
-			out = m.written(out, value[i])
+			out = g.appendJSON(out, value[i])
 		}
 		return append(out, ']')
 	}

@@ -1,15 +1,19 @@
-// Queue measures client-go's work queue, one job a run:
+// Queue measures client-go's work queue. Each run performs one job:
 //
 //	queue hand-out [--keys N] [--workers N]
 //	queue delay [--keys N]
 //	queue follow --kubeconfig FILE [--keys N]
 //
-// hand-out: so many goroutines add keys, as many others take them and are done
-// at once. delay: each key is added after a delay of its own. follow: a shared
-// informer of config maps whose handler adds keys, and one worker; it prints
-// "ready", and then waits for so many config maps that say when they were sent.
+// The jobs are:
 //
-// It prints one line in the end:
+//   - hand-out: --workers goroutines add keys, and as many others get them and
+//     mark them as done.
+//   - delay: adds each key with a different delay.
+//   - follow: the handler of a shared informer of config maps adds keys for one
+//     worker. Prints "ready" once the informer has synced, and then waits for
+//     --keys config maps with the time at which they were sent.
+//
+// It prints one line at the end:
 //
 //	client-go hand-out keys=N wall=1.234s cpu=1.234567s
 //	client-go delay keys=N wall=1.234s cpu=1.234567s p50=12us p99=345us
@@ -30,18 +34,18 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"watchkeeper/oracle/internal/kubeconfig"
-	"watchkeeper/oracle/internal/spent"
+	"watchkeeper/oracle/internal/rusage"
 )
 
 func main() {
 	if len(os.Args) < 2 {
-		fail(fmt.Errorf("which job?"))
+		fail(fmt.Errorf("missing job: hand-out, delay or follow"))
 	}
 	flags := flag.NewFlagSet("queue", flag.ExitOnError)
-	keys := flags.Int("keys", 1_000_000, "how many keys")
-	workers := flags.Int("workers", 1, "how many add keys, and how many work on them")
-	path := flags.String("kubeconfig", "", "how to reach the server")
-	_ = flags.Parse(os.Args[2:]) // it exits instead
+	keys := flags.Int("keys", 1_000_000, "number of keys")
+	workers := flags.Int("workers", 1, "number of goroutines that add keys, and of workers")
+	path := flags.String("kubeconfig", "", "path of the kubeconfig")
+	_ = flags.Parse(os.Args[2:]) // exits on an error
 	switch job := os.Args[1]; job {
 	case "hand-out":
 		handOut(*keys, *workers)
@@ -50,10 +54,11 @@ func main() {
 	case "follow":
 		fail(follow(context.Background(), *path, *keys))
 	default:
-		fail(fmt.Errorf("no job %q", job))
+		fail(fmt.Errorf("unknown job %q", job))
 	}
 }
 
+// fail exits if err is not nil.
 func fail(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "queue:", err)
@@ -63,8 +68,8 @@ func fail(err error) {
 
 func makeKeys(count int) []string {
 	keys := make([]string, count)
-	for number := range keys {
-		keys[number] = fmt.Sprintf("team-%03d/worker-%07d", number%50, number)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("team-%03d/worker-%07d", i%50, i)
 	}
 	return keys
 }
@@ -73,63 +78,63 @@ func handOut(count, workers int) {
 	keys := makeKeys(count)
 	queue := workqueue.NewTyped[string]()
 	var done atomic.Int64
-	var adding, working sync.WaitGroup
-	began := spent.Now()
+	var producers, consumers sync.WaitGroup
+	start := rusage.Now()
 	for worker := range workers {
-		working.Go(func() {
-			var mine int64
+		consumers.Go(func() {
+			var handled int64
 			for {
-				key, ended := queue.Get()
-				if ended {
+				key, shutdown := queue.Get()
+				if shutdown {
 					break
 				}
 				queue.Done(key)
-				mine++
+				handled++
 			}
-			done.Add(mine)
+			done.Add(handled)
 		})
 		part := keys[count*worker/workers : count*(worker+1)/workers]
-		adding.Go(func() {
+		producers.Go(func() {
 			for _, key := range part {
 				queue.Add(key)
 			}
 		})
 	}
-	adding.Wait()
+	producers.Wait()
 	queue.ShutDownWithDrain()
-	since := began.Since()
-	working.Wait()
+	cost := start.Since()
+	consumers.Wait()
 	if done.Load() != int64(count) {
 		fail(fmt.Errorf("%d of %d keys were handed out", done.Load(), count))
 	}
-	fmt.Printf("client-go hand-out keys=%d %s\n", count, since)
+	fmt.Printf("client-go hand-out keys=%d %s\n", count, cost)
 }
 
-// due is a key with the moment at which it is due.
-type due struct {
+// delayedKey is a key and the time at which it is due.
+type delayedKey struct {
 	key string
-	at  time.Time
+	due time.Time
 }
 
 func delay(count int) {
 	keys := makeKeys(count)
-	queue := workqueue.NewTypedDelayingQueue[due]()
+	queue := workqueue.NewTypedDelayingQueue[delayedKey]()
 	late := make([]time.Duration, 0, count)
-	var working sync.WaitGroup
-	began := spent.Now()
-	working.Go(func() {
+	var worker sync.WaitGroup
+	start := rusage.Now()
+	worker.Go(func() {
 		for len(late) < count {
 			key, _ := queue.Get()
-			late = append(late, time.Since(key.at))
+			late = append(late, time.Since(key.due))
 			queue.Done(key)
 		}
 	})
-	for number, key := range keys {
-		delay := time.Duration(number*7919%1_000_003%1_000_000) * time.Microsecond
-		queue.AddAfter(due{key, time.Now().Add(delay)}, delay)
+	for i, key := range keys {
+		delay := time.Duration(i*7919%1_000_003%1_000_000) * time.Microsecond
+		queue.AddAfter(delayedKey{key, time.Now().Add(delay)}, delay)
 	}
-	working.Wait()
-	fmt.Printf("client-go delay keys=%d %s %s\n", count, began.Since(), percentiles(late))
+	worker.Wait()
+	fmt.Printf("client-go delay keys=%d %s %s\n", count, start.Since(), percentiles(late))
 	queue.ShutDown()
 }
 
@@ -157,7 +162,7 @@ func follow(ctx context.Context, path string, count int) error {
 	fmt.Println("ready")
 
 	var late []time.Duration
-	began := spent.Now()
+	start := rusage.Now()
 	for len(late) < count {
 		key, _ := queue.Get()
 		namespace, name, err := cache.SplitMetaNamespaceKey(key)
@@ -167,7 +172,7 @@ func follow(ctx context.Context, path string, count int) error {
 		if found, err := shared.Lister().ConfigMaps(namespace).Get(name); err == nil {
 			if sent, err := strconv.ParseInt(found.Data["sent"], 10, 64); err == nil {
 				if len(late) == 0 {
-					began = spent.Now()
+					start = rusage.Now()
 				}
 				late = append(late, time.Duration(time.Now().UnixNano()-sent))
 			}
@@ -175,12 +180,12 @@ func follow(ctx context.Context, path string, count int) error {
 		queue.Forget(key)
 		queue.Done(key)
 	}
-	fmt.Printf("client-go follow keys=%d %s %s\n", count, began.Since(), percentiles(late))
+	fmt.Printf("client-go follow keys=%d %s %s\n", count, start.Since(), percentiles(late))
 	return nil
 }
 
 func percentiles(late []time.Duration) string {
 	slices.Sort(late)
-	at := func(part int) int64 { return late[len(late)*part/100].Microseconds() }
-	return fmt.Sprintf("p50=%dus p99=%dus", at(50), at(99))
+	percentile := func(percent int) int64 { return late[len(late)*percent/100].Microseconds() }
+	return fmt.Sprintf("p50=%dus p99=%dus", percentile(50), percentile(99))
 }

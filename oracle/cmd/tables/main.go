@@ -1,29 +1,32 @@
-// Tables writes the schema tables of watchkeeper-wire: every kind and every
-// message of the Kubernetes API as one line a kind and one line a field.
+// Tables generates the schema tables of watchkeeper-wire: one line for each kind
+// and one for each message field of the Kubernetes API.
 //
 //	tables FILE
 //
-// A file of format 1 is lines of fields with one space between them. Lines that
-// open with # are comments. First come the kinds, sorted:
+// In format 1, a line consists of fields separated by single spaces. Lines that
+// start with # are comments. The sorted kinds come first:
 //
 //	kind GROUP VERSION KIND MESSAGE
 //
-// GROUP is - for the core group. A kind that belongs to every group and version
-// has * for both. Then come the messages, sorted by name, each followed by its
-// fields in the order of their protobuf numbers:
+// GROUP is - for the core group. A kind that is registered in every group and
+// version has * for both. The messages follow, sorted by name. The fields of a
+// message follow its name, sorted by protobuf number:
 //
-//		message MESSAGE
-//		NUMBER NAME SHAPE TYPE FLAGS [STRATEGY [KEY]]
+//	message MESSAGE
+//	NUMBER NAME SHAPE TYPE FLAGS [STRATEGY [KEY]]
 //
-//	  - NAME is the JSON name; . for a message whose fields stand among those of
-//	    the message around it in JSON; - for a field that JSON does not have.
-//	  - SHAPE is one, ptr, list, map (keys are strings), inline or inlineptr.
-//	  - TYPE is a scalar, a message, or a special form that opens with @.
-//	  - FLAGS are - or the letters e (omitempty) and z (omitzero).
-//	  - STRATEGY and KEY are the patch strategy and merge key, - if there is none
-//	    but a key follows.
+// The columns of a field are:
 //
-// What the format cannot say is an error, so that nothing is lost in silence.
+//   - NAME is the JSON name, . for a message that is inlined into its parent in
+//     JSON, or - for a field that is not serialized to JSON.
+//   - SHAPE is one, ptr, list, map (keys are strings), inline or inlineptr.
+//   - TYPE is a scalar, a message, or a special type that starts with @.
+//   - FLAGS is - or a combination of e (omitempty) and z (omitzero).
+//   - STRATEGY and KEY are the patch strategy and the merge key. STRATEGY is -
+//     if there is only a key.
+//
+// The program fails if the format cannot represent a type, so that no
+// information is lost silently.
 package main
 
 import (
@@ -39,7 +42,8 @@ import (
 	"watchkeeper/oracle/internal/kinds"
 )
 
-// Modules whose types are in the tables; their versions head the file.
+// modules are the modules that define the API types. A comment at the top of the
+// tables lists their versions.
 var modules = []string{
 	"k8s.io/api",
 	"k8s.io/apimachinery",
@@ -97,9 +101,9 @@ func write(path string) error {
 	return file.Close()
 }
 
-// kindRows returns the rows of the kinds, and the Go types behind them.
+// kindRows returns the rows for all kinds, and their Go types.
 func kindRows(scheme *runtime.Scheme) ([]string, []reflect.Type, error) {
-	messages := map[string]string{} // by the rest of the row
+	messages := map[string]string{} // message name by the rest of the row
 	var roots []reflect.Type
 	for gvk, goType := range scheme.AllKnownTypes() {
 		if gvk.Version == runtime.APIVersionInternal || !kinds.HasProtobuf(goType) {
@@ -124,7 +128,7 @@ func kindRows(scheme *runtime.Scheme) ([]string, []reflect.Type, error) {
 		}
 		row := fmt.Sprintf("kind %s %s %s", group, version, gvk.Kind)
 		if other, taken := messages[row]; taken && other != name {
-			return nil, nil, fmt.Errorf("%q is both %s and %s", row, name, other)
+			return nil, nil, fmt.Errorf("conflicting messages for %q: %s and %s", row, name, other)
 		}
 		messages[row] = name
 		roots = append(roots, goType)
@@ -139,18 +143,19 @@ func kindRows(scheme *runtime.Scheme) ([]string, []reflect.Type, error) {
 	return rows, roots, nil
 }
 
+// moduleVersions returns the path and version of each module.
 func moduleVersions() ([]string, error) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return nil, fmt.Errorf("the binary does not know what it was built from")
+		return nil, fmt.Errorf("the binary has no build information")
 	}
 	var versions []string
 	for _, path := range modules {
-		at := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == path })
-		if at < 0 {
-			return nil, fmt.Errorf("not built with %s", path)
+		i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == path })
+		if i < 0 {
+			return nil, fmt.Errorf("module %s not found in the build information", path)
 		}
-		module := info.Deps[at]
+		module := info.Deps[i]
 		if module.Replace != nil {
 			module = module.Replace
 		}

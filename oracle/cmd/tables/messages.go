@@ -26,8 +26,9 @@ const (
 	metaGroup   = metav1.GroupName
 )
 
-// Types that look in JSON, in protobuf or in both unlike their Go fields.
-var special = map[reflect.Type]string{
+// specialTypes maps types with a custom JSON or protobuf encoding to their TYPE
+// in the tables.
+var specialTypes = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Time]():                                  "@time",
 	reflect.TypeFor[metav1.MicroTime]():                             "@microtime",
 	reflect.TypeFor[metav1.Duration]():                              "@duration",
@@ -41,68 +42,72 @@ var special = map[reflect.Type]string{
 	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrStringArray](): "@schemaorstringarray",
 }
 
-// A special form that holds a schema names the schema's message.
-var schema = reflect.TypeFor[apiextensionsv1.JSONSchemaProps]()
+// schemaType is the message that special types with a schema refer to.
+var schemaType = reflect.TypeFor[apiextensionsv1.JSONSchemaProps]()
 
-// What the protobuf envelope is made of. In JSON an Unknown is its raw bytes.
-var envelope = reflect.TypeFor[runtime.Unknown]()
+// envelopeType is the protobuf envelope. In JSON, an Unknown is encoded as its
+// raw bytes.
+var envelopeType = reflect.TypeFor[runtime.Unknown]()
 
+// message is a message of the tables and the lines of its fields.
 type message struct {
 	name   string
 	fields []string
 }
 
-// walker collects the messages that can be reached from those it is given.
+// walker collects all messages that are reachable from the root types.
 type walker struct {
 	byName map[string]reflect.Type
 	queue  []reflect.Type
 }
 
-// describe returns the messages of the given types and all within them, sorted.
+// describe returns the messages that are reachable from the root types, sorted
+// by name.
 func describe(roots []reflect.Type) ([]message, error) {
 	w := walker{byName: map[string]reflect.Type{}}
 	for _, root := range roots {
-		if _, err := w.reach(root); err != nil {
+		if _, err := w.enqueue(root); err != nil {
 			return nil, err
 		}
 	}
 	var messages []message
-	var failures []error
+	var errs []error
 	for len(w.queue) > 0 {
 		next := w.queue[0]
 		w.queue = w.queue[1:]
 		name, err := messageName(next)
-		failures = append(failures, err)
+		errs = append(errs, err)
 		fields, err := w.fields(next)
-		failures = append(failures, err)
+		errs = append(errs, err)
 		messages = append(messages, message{name, fields})
 	}
 	slices.SortFunc(messages, func(a, b message) int { return cmp.Compare(a.name, b.name) })
-	return messages, errors.Join(failures...)
+	return messages, errors.Join(errs...)
 }
 
-// reach names a message, and sees to it that it will be described.
-func (w *walker) reach(t reflect.Type) (string, error) {
+// enqueue returns the name of a message, and queues the message if it is new.
+func (w *walker) enqueue(t reflect.Type) (string, error) {
 	name, err := messageName(t)
 	if err != nil {
 		return "", err
 	}
 	if t.Kind() != reflect.Struct {
-		return "", fmt.Errorf("%s is no struct", t)
+		return "", fmt.Errorf("%s is not a struct", t)
 	}
 	switch known := w.byName[name]; {
 	case known == nil:
 		w.byName[name] = t
 		w.queue = append(w.queue, t)
 	case known != t:
-		return "", fmt.Errorf("both %v and %v would be %s", known, t, name)
+		return "", fmt.Errorf("%v and %v have the same message name %s", known, t, name)
 	}
 	return name, nil
 }
 
+// fields returns the lines of a message's fields, sorted by number.
 func (w *walker) fields(t reflect.Type) ([]string, error) {
-	if t != envelope {
-		if err := plain(t); err != nil {
+	if t != envelopeType {
+		if err := checkEncoding(t); err != nil {
 			return nil, err
 		}
 	}
@@ -112,13 +117,13 @@ func (w *walker) fields(t reflect.Type) ([]string, error) {
 	}
 	var fields []numbered
 	wires := map[int]protowire.Type{}
-	var failures []error
+	var errs []error
 	for i := range t.NumField() {
 		field := t.Field(i)
 		number, wire, line, err := w.field(t, field)
 		switch {
 		case err != nil:
-			failures = append(failures, fmt.Errorf("%s.%s: %w", t, field.Name, err))
+			errs = append(errs, fmt.Errorf("%s.%s: %w", t, field.Name, err))
 		case number != 0:
 			fields = append(fields, numbered{number, line})
 			wires[number] = wire
@@ -128,16 +133,16 @@ func (w *walker) fields(t reflect.Type) ([]string, error) {
 	var lines []string
 	for i, field := range fields {
 		if i > 0 && fields[i-1].number == field.number {
-			failures = append(failures, fmt.Errorf("%s has two fields of number %d", t, field.number))
+			errs = append(errs, fmt.Errorf("%s has two fields with number %d", t, field.number))
 		}
 		lines = append(lines, field.line)
 	}
-	failures = append(failures, verify(t, wires))
-	return lines, errors.Join(failures...)
+	errs = append(errs, verify(t, wires))
+	return lines, errors.Join(errs...)
 }
 
-// field returns a field's protobuf number, wire type and line, or 0 if it has
-// none of them.
+// field returns the protobuf number, wire type and line of a field. The number
+// is 0 for a field that is not in the tables.
 func (w *walker) field(owner reflect.Type, field reflect.StructField) (int, protowire.Type, string, error) {
 	name, options := kinds.JSONName(field)
 	flags := ""
@@ -149,22 +154,22 @@ func (w *walker) field(owner reflect.Type, field reflect.StructField) (int, prot
 		case "omitzero":
 			flags += "z"
 		default:
-			return 0, 0, "", fmt.Errorf("JSON option %q is not known", option)
+			return 0, 0, "", fmt.Errorf("unknown JSON option %q", option)
 		}
 	}
 	tag, has := field.Tag.Lookup("protobuf")
 	switch {
 	case !has && field.Type == reflect.TypeFor[metav1.TypeMeta]():
-		return 0, 0, "", nil // in protobuf it is the envelope's
+		return 0, 0, "", nil // part of the envelope in protobuf
 	case !has && name == "-":
-		return 0, 0, "", nil // Go's own
+		return 0, 0, "", nil // not serialized at all
 	case !has:
 		return 0, 0, "", errors.New("has a JSON name but no protobuf number")
-	case name == "-" && owner != envelope:
+	case name == "-" && owner != envelopeType:
 		return 0, 0, "", errors.New("has a protobuf number but no JSON name")
 	}
-	// Of the tag only the number is binding; its wire type and label are
-	// often wrong, so verify looks at real bytes instead.
+	// Only the number in the tag is reliable. The wire type and the label are
+	// often wrong, so verify checks them against encoded bytes.
 	number, err := strconv.Atoi(strings.Split(tag, ",")[1])
 	if err != nil {
 		return 0, 0, "", err
@@ -183,11 +188,11 @@ func (w *walker) field(owner reflect.Type, field reflect.StructField) (int, prot
 		shape, leaf = "list", leaf.Elem()
 	case leaf.Kind() == reflect.Map:
 		if leaf.Key().Kind() != reflect.String {
-			return 0, 0, "", fmt.Errorf("is a map by %s", leaf.Key())
+			return 0, 0, "", fmt.Errorf("unsupported map key type %s", leaf.Key())
 		}
 		shape, leaf = "map", leaf.Elem()
 	}
-	kind, err := w.leaf(leaf)
+	kind, err := w.typeName(leaf)
 	if err != nil {
 		return 0, 0, "", err
 	}
@@ -203,13 +208,15 @@ func (w *walker) field(owner reflect.Type, field reflect.StructField) (int, prot
 	return number, wireType(shape, kind), line, nil
 }
 
-func (w *walker) leaf(t reflect.Type) (string, error) {
-	if form, ok := special[t]; ok {
-		if !strings.HasPrefix(form, "@schema") {
-			return form, nil
+// typeName returns the TYPE of a field whose pointer, list or map has been
+// removed.
+func (w *walker) typeName(t reflect.Type) (string, error) {
+	if special, ok := specialTypes[t]; ok {
+		if !strings.HasPrefix(special, "@schema") {
+			return special, nil
 		}
-		name, err := w.reach(schema)
-		return form + ":" + name, err
+		name, err := w.enqueue(schemaType)
+		return special + ":" + name, err
 	}
 	switch {
 	case isBytes(t):
@@ -217,9 +224,9 @@ func (w *walker) leaf(t reflect.Type) (string, error) {
 	case isStrings(t):
 		return "@strings", nil
 	case t.Kind() == reflect.Struct:
-		return w.reach(t)
+		return w.enqueue(t)
 	}
-	if err := plain(t); err != nil {
+	if err := checkEncoding(t); err != nil {
 		return "", err
 	}
 	switch t.Kind() {
@@ -234,24 +241,25 @@ func (w *walker) leaf(t reflect.Type) (string, error) {
 	case reflect.String:
 		return "string", nil
 	}
-	return "", fmt.Errorf("no form for %s, a %s", t, t.Kind())
+	return "", fmt.Errorf("unsupported type %s of kind %s", t, t.Kind())
 }
 
-// plain fails for a type that writes itself in ways its fields do not show.
-func plain(t reflect.Type) error {
+// checkEncoding fails if a type has a custom encoding, which the types of its
+// fields do not describe.
+func checkEncoding(t reflect.Type) error {
 	pointer := reflect.PointerTo(t)
 	for _, custom := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[json.Unmarshaler]()} {
 		if pointer.Implements(custom) {
-			return fmt.Errorf("%s is its own %s and not known as special", t, custom.Name())
+			return fmt.Errorf("%s implements %s but is not a known special type", t, custom.Name())
 		}
 	}
 	if marshal, ok := pointer.MethodByName("MarshalToSizedBuffer"); ok {
 		file, _ := goruntime.FuncForPC(marshal.Func.Pointer()).FileLine(marshal.Func.Pointer())
 		if path.Base(file) != "generated.pb.go" {
-			return fmt.Errorf("%s has a hand-written protobuf form (%s) and is not known as special", t, path.Base(file))
+			return fmt.Errorf("%s has a hand-written protobuf encoding (%s) but is not a known special type", t, path.Base(file))
 		}
 	} else if t.Kind() == reflect.Struct {
-		return fmt.Errorf("%s has no protobuf form", t)
+		return fmt.Errorf("%s has no protobuf encoding", t)
 	}
 	return nil
 }
@@ -260,26 +268,28 @@ func isBytes(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }
 
-// isStrings tells a list of strings that protobuf wraps in a message of its
-// own, so that it can be a map's value, from a list that merely has a name.
+// isStrings reports whether a type is a list of strings that protobuf wraps in a
+// message, so that it can be the value of a map. Other named lists are not
+// wrapped.
 func isStrings(t reflect.Type) bool {
 	_, wrapped := reflect.PointerTo(t).MethodByName("MarshalToSizedBuffer")
 	return wrapped && t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String
 }
 
-// messageName shortens k8s.io/api/core/v1.Pod to core.v1.Pod.
+// messageName returns the name of a type in the tables: core.v1.Pod for
+// k8s.io/api/core/v1.Pod.
 func messageName(t reflect.Type) (string, error) {
 	pkg := t.PkgPath()
-	for _, known := range []string{
+	for _, prefix := range []string{
 		"k8s.io/api/",
 		"k8s.io/apimachinery/pkg/apis/",
 		"k8s.io/apimachinery/pkg/",
 		"k8s.io/apiextensions-apiserver/pkg/apis/",
 		"k8s.io/kube-aggregator/pkg/apis/",
 	} {
-		if rest, ok := strings.CutPrefix(pkg, known); ok {
+		if rest, ok := strings.CutPrefix(pkg, prefix); ok {
 			return strings.ReplaceAll(rest, "/", ".") + "." + t.Name(), nil
 		}
 	}
-	return "", fmt.Errorf("%s is of no package known here", t)
+	return "", fmt.Errorf("%s is in an unknown package", t)
 }

@@ -8,11 +8,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// wireType is what a field of a shape and type has on the wire.
+// wireType returns the wire type of a field with the given SHAPE and TYPE.
 func wireType(shape, kind string) protowire.Type {
 	switch {
 	case shape == "map":
-		return protowire.BytesType // the entry's
+		return protowire.BytesType // a map entry is a message
 	case kind == "bool" || kind == "i32" || kind == "i64":
 		return protowire.VarintType
 	case kind == "f64":
@@ -21,14 +21,14 @@ func wireType(shape, kind string) protowire.Type {
 	return protowire.BytesType
 }
 
-// verify marshals a value of the type that has every field, and compares the
-// numbers and wire types it finds with those that the tables are to say.
+// verify marshals a value with all fields set, and compares the field numbers and
+// wire types in the encoded bytes with the expected ones.
 func verify(t reflect.Type, want map[int]protowire.Type) error {
 	value := reflect.New(t)
 	populate(value.Elem())
 	marshaler, ok := value.Interface().(interface{ Marshal() ([]byte, error) })
 	if !ok {
-		return fmt.Errorf("%s has no protobuf form", t)
+		return fmt.Errorf("%s has no protobuf encoding", t)
 	}
 	data, err := marshaler.Marshal()
 	if err != nil {
@@ -40,20 +40,20 @@ func verify(t reflect.Type, want map[int]protowire.Type) error {
 		if size < 0 {
 			return fmt.Errorf("%s: %w", t, protowire.ParseError(size))
 		}
-		if _, again := got[int(number)]; again {
-			return fmt.Errorf("%s writes field %d twice", t, number)
+		if _, found := got[int(number)]; found {
+			return fmt.Errorf("%s encodes field %d twice", t, number)
 		}
 		got[int(number)] = wire
 		data = data[size:]
 	}
 	if !maps.Equal(got, want) {
-		return fmt.Errorf("%s writes %v, not %v", t, got, want)
+		return fmt.Errorf("%s has encoded fields %v, want %v", t, got, want)
 	}
 	return nil
 }
 
-// populate gives a struct's pointers, lists and maps one zero value each: that
-// is all it takes for protobuf to write a field.
+// populate sets pointers to zero values, and adds one zero value to lists and
+// maps. The generated marshalers encode all fields of such a struct.
 func populate(structure reflect.Value) {
 	for i := range structure.NumField() {
 		if !structure.Type().Field(i).IsExported() {

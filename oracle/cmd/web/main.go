@@ -1,10 +1,10 @@
-// Web serves cached pods as JSON, the way one does with client-go: a shared
-// informer, its lister, and encoding/json. It is what Watchkeeper's service is
-// measured beside.
+// Web serves cached pods as JSON, with a typical combination of a client-go
+// shared informer, its lister and encoding/json. It is the baseline for the
+// benchmarks of Watchkeeper's web service.
 //
 //	web --kubeconfig FILE
 //
-// It prints its address once the informer has synced, and then answers
+// It prints its address once the informer has synced, and then serves
 //
 //	GET /pods/core/v1?namespace=NAMESPACE&labelSelector=SELECTOR
 package main
@@ -27,7 +27,7 @@ import (
 )
 
 func main() {
-	path := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "how to reach the server")
+	path := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "path of the kubeconfig")
 	flag.Parse()
 	if err := run(context.Background(), *path); err != nil {
 		fmt.Fprintln(os.Stderr, "web:", err)
@@ -52,32 +52,33 @@ func run(ctx context.Context, path string) error {
 	}
 	go shared.Informer().RunWithContext(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), shared.Informer().HasSynced) {
-		return fmt.Errorf("the informer has not synced")
+		return fmt.Errorf("informer did not sync")
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	http.HandleFunc("GET /pods/core/v1", func(answer http.ResponseWriter, request *http.Request) {
-		list(shared.Lister(), answer, request)
+	http.HandleFunc("GET /pods/core/v1", func(w http.ResponseWriter, r *http.Request) {
+		list(shared.Lister(), w, r)
 	})
 	fmt.Printf("http://%s\n", listener.Addr())
 	return http.Serve(listener, nil)
 }
 
+// envelope wraps a response like the web service of Watchkeeper.
 type envelope struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    any    `json:"data,omitempty"`
 }
 
-func list(pods listers.PodLister, answer http.ResponseWriter, request *http.Request) {
-	answer.Header().Set("Content-Type", "application/json")
-	query := request.URL.Query()
+func list(pods listers.PodLister, w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	query := r.URL.Query()
 	selector, err := labels.Parse(query.Get("labelSelector"))
 	if err != nil {
-		answer.WriteHeader(http.StatusBadRequest)
-		_ = json.NewEncoder(answer).Encode(envelope{Code: 40000, Message: err.Error()})
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(envelope{Code: 40000, Message: err.Error()})
 		return
 	}
 	var found []*corev1.Pod
@@ -87,9 +88,9 @@ func list(pods listers.PodLister, answer http.ResponseWriter, request *http.Requ
 		found, err = pods.List(selector)
 	}
 	if err != nil {
-		answer.WriteHeader(http.StatusInternalServerError)
-		_ = json.NewEncoder(answer).Encode(envelope{Code: 40000, Message: err.Error()})
+		w.WriteHeader(http.StatusInternalServerError)
+		_ = json.NewEncoder(w).Encode(envelope{Code: 40000, Message: err.Error()})
 		return
 	}
-	_ = json.NewEncoder(answer).Encode(envelope{Code: 20000, Message: "success", Data: found})
+	_ = json.NewEncoder(w).Encode(envelope{Code: 20000, Message: "success", Data: found})
 }

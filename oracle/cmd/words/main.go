@@ -1,30 +1,30 @@
-// Words writes short texts and what Go reads in them to stdout, as an oracle for
-// parsers and for questions about statuses.
+// Words writes short texts to stdout, with the results of parsing them in Go. It
+// is the reference for tests of parsers and of predicates on statuses.
 //
 //	words [-n 100000] [-seed 1] TOPIC
 //
-// A topic has the texts that are worth trying one by one, among them every short
-// string of its tokens, and then n random ones, which lean towards what is nearly
-// right. They depend on the seed alone.
+// For most topics it first writes fixed inputs, among them all short
+// combinations of the topic's tokens. Then it writes about n random ones, many
+// of which are almost valid. The output depends only on the seed.
 //
-// The stream is records back to back. A record is two fields, each a length (32
-// bits, big endian) and as many bytes: a question, and Go's answer in JSON, which
-// is null where Go refuses the question.
+// The output consists of records without separators. A record has two fields,
+// each of which is a length (32 bits, big endian) followed by that many bytes:
+// the input, and Go's result in JSON, which is null if Go rejects the input.
 //
-//	topic        question                         answer
-//	labels       a label selector                 its canonical text, what it selects, exact values
+//	topic        input                            result
+//	labels       a label selector                 canonical text, matches, exact values
 //	expressions  a metav1.LabelSelector, in JSON  the same
-//	fields       a field selector                 the same, and its terms
-//	statuses     a metav1.Status, in JSON         the questions that it answers with yes, the delay
-//	responses    an HTTP response, in JSON        the metav1.Status that a client makes of it
-//	times        a metav1.Time                    its canonical text, seconds, nanoseconds
+//	fields       a field selector                 the same, and its requirements
+//	statuses     a metav1.Status, in JSON         predicates that are true, suggested delay
+//	responses    an HTTP response, in JSON        the metav1.Status that client-go returns
+//	times        a metav1.Time                    canonical text, seconds, nanoseconds
 //	microtimes   a metav1.MicroTime               the same
-//	versions     two resource versions, in JSON   how they compare: -1, 0 or 1
-//	quantities   a resource.Quantity              its canonical text
+//	versions     two resource versions, in JSON   the result of comparing them: -1, 0 or 1
+//	quantities   a resource.Quantity              canonical text
 //
-// The first record of labels, expressions and fields has no question, and for an
-// answer the sets that the selectors are matched with; what a selector selects is
-// a 0 or a 1 for each of them.
+// The first record of labels, expressions and fields has an empty input. Its
+// result is a list of label or field sets. The matches of a selector are a string
+// with a 0 or a 1 for each of these sets.
 package main
 
 import (
@@ -33,7 +33,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -41,7 +40,7 @@ import (
 	"strings"
 )
 
-var topics = map[string]func(topic){
+var topics = map[string]func(generator){
 	"labels":      labelSelectors,
 	"expressions": labelExpressions,
 	"fields":      fieldSelectors,
@@ -54,48 +53,49 @@ var topics = map[string]func(topic){
 }
 
 func main() {
-	count := flag.Int("n", 100_000, "random texts")
-	seed := flag.Uint64("seed", 1, "what the random texts depend on")
+	count := flag.Int("n", 100_000, "number of random inputs")
+	seed := flag.Uint64("seed", 1, "seed of the random inputs")
 	flag.Parse()
-	write, ok := topics[flag.Arg(0)]
+	generate, ok := topics[flag.Arg(0)]
 	if !ok || flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "words: a topic is one of", strings.Join(slices.Sorted(maps.Keys(topics)), ", "))
+		fmt.Fprintln(os.Stderr, "usage: words [-n N] [-seed SEED] TOPIC")
+		fmt.Fprintln(os.Stderr, "topics:", strings.Join(slices.Sorted(maps.Keys(topics)), ", "))
 		os.Exit(2)
 	}
 	out := bufio.NewWriterSize(os.Stdout, 1<<20)
-	write(topic{rand.New(rand.NewPCG(*seed, 0)), *count, out})
+	generate(generator{rand.New(rand.NewPCG(*seed, 0)), *count, out})
 	if err := out.Flush(); err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)
 		os.Exit(1)
 	}
 }
 
-// topic is what the texts of a topic are made with, and where they go.
-type topic struct {
+// generator generates the records of a topic.
+type generator struct {
 	*rand.Rand
 	count int
-	out   io.Writer // its first error is kept, and is seen at the end
+	out   *bufio.Writer // remembers its first error until Flush
 }
 
-// record writes a question and its answer.
-func (t topic) record(question string, answer any) {
-	encoded, err := json.Marshal(answer)
+// record writes an input and its result.
+func (g generator) record(input string, result any) {
+	encoded, err := json.Marshal(result)
 	if err != nil {
-		panic(err) // answers are texts, numbers, lists and maps
+		panic(err) // results consist of JSON types
 	}
-	for _, field := range [][]byte{[]byte(question), encoded} {
+	for _, field := range [][]byte{[]byte(input), encoded} {
 		var length [4]byte
 		binary.BigEndian.PutUint32(length[:], uint32(len(field)))
-		t.out.Write(length[:])
-		t.out.Write(field)
+		g.out.Write(length[:])
+		g.out.Write(field)
 	}
 }
 
-// text is a question in JSON.
-func text(question any) string {
-	encoded, err := json.Marshal(question)
+// text returns an input in JSON.
+func text(input any) string {
+	encoded, err := json.Marshal(input)
 	if err != nil {
-		panic(err) // as above
+		panic(err) // inputs consist of JSON types
 	}
 	return string(encoded)
 }

@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// selected is what Go makes of a selector.
-type selected struct {
+// parsedSelector is the result for a selector.
+type parsedSelector struct {
 	Text    string            `json:"text"`
-	Selects string            `json:"selects"`         // of each set, 0 or 1
-	Exact   map[string]string `json:"exact"`           // the values that can be looked up in an index
-	Terms   [][3]string       `json:"terms,omitempty"` // of a field selector: field, operator, value
+	Selects string            `json:"selects"`         // 0 or 1 for each set
+	Exact   map[string]string `json:"exact"`           // required values by key, for lookups in an index
+	Terms   [][3]string       `json:"terms,omitempty"` // field, operator and value; only for field selectors
 }
 
-// selects has a 0 or a 1 for each of the sets.
-func selects[S any](sets []S, matches func(S) bool) string {
+// matchAll returns a string with a 0 or a 1 for each of the sets.
+func matchAll[S any](sets []S, matches func(S) bool) string {
 	bits := make([]byte, len(sets))
 	for i, set := range sets {
 		if bits[i] = '0'; matches(set) {
@@ -27,7 +27,8 @@ func selects[S any](sets []S, matches func(S) bool) string {
 	return string(bits)
 }
 
-// labelSets have x and y, or lack them; what y is, in is too.
+// labelSets returns sets with all combinations of values for x and y, either of
+// which may be absent. The label "in" has the value of y.
 func labelSets() []labels.Set {
 	values := []string{"-", "", "a", "b", "5", "-7", "+8", "99999999999999999999", "in"}
 	sets := []labels.Set{}
@@ -45,19 +46,20 @@ func labelSets() []labels.Set {
 	return sets
 }
 
-func ofLabels(selector labels.Selector, err error, sets []labels.Set) any {
+// parsedLabels returns the result of parsing a label selector.
+func parsedLabels(selector labels.Selector, err error, sets []labels.Set) any {
 	if err != nil {
 		return nil
 	}
-	answer := selected{selector.String(), "", map[string]string{}, nil}
-	answer.Selects = selects(sets, func(set labels.Set) bool { return selector.Matches(set) })
+	result := parsedSelector{selector.String(), "", map[string]string{}, nil}
+	result.Selects = matchAll(sets, func(set labels.Set) bool { return selector.Matches(set) })
 	requirements, _ := selector.Requirements()
 	for _, requirement := range requirements {
 		if value, ok := selector.RequiresExactMatch(requirement.Key()); ok {
-			answer.Exact[requirement.Key()] = value
+			result.Exact[requirement.Key()] = value
 		}
 	}
-	return answer
+	return result
 }
 
 var (
@@ -67,7 +69,7 @@ var (
 		"", "", "a", "a", "b", "b", "5", "5", "007", "in", "notin", "x.y", "1e3", "a", "b", "5", "in", "", "a b", "é", "-a",
 		strings.Repeat("v", 64),
 	}
-	labelSoup = []string{
+	labelRandomTokens = []string{
 		"x", "x", "y", "y", "a", "b", "5", "in", " in ", "notin", " notin ", "=", "==", "!=", "!", ">", "<",
 		"(", "(", ")", ")", ",", ",", ",", ", ", " ", "\t", "\n", "\r", "\v", "\u00a0", "\x00",
 		"007", "-7", "+8", "9223372036854775807", "9223372036854775808", "99999999999999999999", "1_0", "0x1",
@@ -79,102 +81,102 @@ var (
 	}
 )
 
-// labelSelectors have no more than twelve requirements: Go sorts more of them by
-// an algorithm that may change the order of those of one key.
-func labelSelectors(t topic) {
+// labelSelectors generates selectors with at most twelve requirements. Go's sort
+// is not stable for more, so requirements with equal keys could change places.
+func labelSelectors(g generator) {
 	sets := labelSets()
-	t.record("", sets)
-	ask := func(text string) {
+	g.record("", sets)
+	emit := func(text string) {
 		selector, err := labels.Parse(text)
-		t.record(text, ofLabels(selector, err, sets))
+		g.record(text, parsedLabels(selector, err, sets))
 	}
-	every(labelTokens, 5, ask)
-	for range t.count / 2 {
-		ask(t.soup(labelSoup, 12))
-		ask(t.mutated(t.requirements(), []string{"=", "(", ",", "!", " ", ">"}))
+	allTexts(labelTokens, 5, emit)
+	for range g.count / 2 {
+		emit(g.tokens(labelRandomTokens, 12))
+		emit(g.mutate(g.requirements(), []string{"=", "(", ",", "!", " ", ">"}))
 	}
 }
 
-// requirements is a label selector as it should be, for the most part.
-func (t topic) requirements() string {
+// requirements returns a random label selector, which is valid in most cases.
+func (g generator) requirements() string {
 	var terms []string
-	blank := func() string { return pick(t, "", "", " ", "\t ") }
-	for range 1 + t.IntN(4) {
-		key := pick(t, "x", "y", "in")
-		if t.one(5) {
-			key = pick(t, labelKeys...)
+	blank := func() string { return pick(g, "", "", " ", "\t ") }
+	for range 1 + g.IntN(4) {
+		key := pick(g, "x", "y", "in")
+		if g.oneIn(5) {
+			key = pick(g, labelKeys...)
 		}
-		switch t.IntN(8) {
+		switch g.IntN(8) {
 		case 0:
 			terms = append(terms, key)
 		case 1:
 			terms = append(terms, "!"+blank()+key)
 		case 2, 3:
-			terms = append(terms, key+blank()+pick(t, "=", "==", "!=")+blank()+pick(t, labelValues...))
+			terms = append(terms, key+blank()+pick(g, "=", "==", "!=")+blank()+pick(g, labelValues...))
 		case 4:
-			terms = append(terms, key+pick(t, ">", "<")+pick(t, labelValues...))
+			terms = append(terms, key+pick(g, ">", "<")+pick(g, labelValues...))
 		default:
 			var values []string
-			for range t.IntN(5) {
-				values = append(values, blank()+pick(t, labelValues...)+blank())
+			for range g.IntN(5) {
+				values = append(values, blank()+pick(g, labelValues...)+blank())
 			}
-			terms = append(terms, key+" "+pick(t, "in", "notin")+blank()+"("+strings.Join(values, ",")+")")
+			terms = append(terms, key+" "+pick(g, "in", "notin")+blank()+"("+strings.Join(values, ",")+")")
 		}
 	}
-	return strings.Join(terms, pick(t, ",", ",", " , ", ",,"))
+	return strings.Join(terms, pick(g, ",", ",", " , ", ",,"))
 }
 
-func labelExpressions(t topic) {
+func labelExpressions(g generator) {
 	sets := labelSets()
-	t.record("", sets)
-	for range t.count {
+	g.record("", sets)
+	for range g.count {
 		body := &metav1.LabelSelector{MatchLabels: map[string]string{}}
-		for range t.IntN(3) {
-			body.MatchLabels[pick(t, labelKeys...)] = pick(t, labelValues...)
+		for range g.IntN(3) {
+			body.MatchLabels[pick(g, labelKeys...)] = pick(g, labelValues...)
 		}
-		for range t.IntN(3) {
-			operator := pick(t, "In", "In", "NotIn", "NotIn", "Exists", "DoesNotExist", "in", "", "Gt")
+		for range g.IntN(3) {
+			operator := pick(g, "In", "In", "NotIn", "NotIn", "Exists", "DoesNotExist", "in", "", "Gt")
 			expression := metav1.LabelSelectorRequirement{
-				Key: pick(t, labelKeys[:6]...), Operator: metav1.LabelSelectorOperator(operator),
+				Key: pick(g, labelKeys[:6]...), Operator: metav1.LabelSelectorOperator(operator),
 			}
-			for range t.IntN(4) {
-				expression.Values = append(expression.Values, pick(t, labelValues...))
+			for range g.IntN(4) {
+				expression.Values = append(expression.Values, pick(g, labelValues...))
 			}
 			body.MatchExpressions = append(body.MatchExpressions, expression)
 		}
 		selector, err := metav1.LabelSelectorAsSelector(body)
-		t.record(text(body), ofLabels(selector, err, sets))
+		g.record(text(body), parsedLabels(selector, err, sets))
 	}
 }
 
-func fieldSelectors(t topic) {
+func fieldSelectors(g generator) {
 	sets := []fields.Set{
 		{}, {"x": "x"}, {"x": "y", "y": ""}, {"y": "x", "x": ""}, {"": "", "x": "=,\\"}, {"": "x", "y": "y"},
 		{"metadata.name": "x", "x": "a"}, {"spec.nodeName": "y", "y": " "},
 	}
-	t.record("", sets)
-	ask := func(text string) {
+	g.record("", sets)
+	emit := func(text string) {
 		selector, err := fields.ParseSelector(text)
 		if err != nil {
-			t.record(text, nil)
+			g.record(text, nil)
 			return
 		}
-		answer := selected{selector.String(), "", map[string]string{}, [][3]string{}}
-		answer.Selects = selects(sets, func(set fields.Set) bool { return selector.Matches(set) })
-		for _, it := range selector.Requirements() {
-			answer.Terms = append(answer.Terms, [3]string{it.Field, string(it.Operator), it.Value})
-			if value, ok := selector.RequiresExactMatch(it.Field); ok {
-				answer.Exact[it.Field] = value
+		result := parsedSelector{selector.String(), "", map[string]string{}, [][3]string{}}
+		result.Selects = matchAll(sets, func(set fields.Set) bool { return selector.Matches(set) })
+		for _, r := range selector.Requirements() {
+			result.Terms = append(result.Terms, [3]string{r.Field, string(r.Operator), r.Value})
+			if value, ok := selector.RequiresExactMatch(r.Field); ok {
+				result.Exact[r.Field] = value
 			}
 		}
-		t.record(text, answer)
+		g.record(text, result)
 	}
-	every([]string{"x", "y", "=", "!", ",", "\\", " "}, 6, ask)
-	soup := []string{
+	allTexts([]string{"x", "y", "=", "!", ",", "\\", " "}, 6, emit)
+	tokens := []string{
 		"metadata.name", "spec.nodeName", "x", "y", "a", "=", "=", "==", "!=", "!", ",", ",", "\\,", "\\=", "\\\\",
 		"\\", "\\x", " ", "é", "in", "(", ")", "\x00", "x=y", "x!=y", "y=x", "x=",
 	}
-	for range t.count {
-		ask(t.soup(soup, 16))
+	for range g.count {
+		emit(g.tokens(tokens, 16))
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-var statusQuestions = map[string]func(error) bool{
+var statusPredicates = map[string]func(error) bool{
 	"IsAlreadyExists":              errors.IsAlreadyExists,
 	"IsBadRequest":                 errors.IsBadRequest,
 	"IsConflict":                   errors.IsConflict,
@@ -29,15 +29,15 @@ var statusQuestions = map[string]func(error) bool{
 	"IsUnauthorized":               errors.IsUnauthorized,
 	"IsUnexpectedServerError":      errors.IsUnexpectedServerError,
 	"IsUnsupportedMediaType":       errors.IsUnsupportedMediaType,
-	// What a reflector asks is not exported.
+	// The predicates of the reflector are not exported.
 	"isExpiredError":                 func(err error) bool { return errors.IsResourceExpired(err) || errors.IsGone(err) },
 	"isTooLargeResourceVersionError": isTooLargeResourceVersion,
 }
 
 const tooLarge = "Too large resource version"
 
-// isTooLargeResourceVersion says whether there is the cause for it, or else a
-// timeout with details that says so in words.
+// isTooLargeResourceVersion reports whether a status has the cause for a too
+// large resource version, or is a timeout with details and such a message.
 func isTooLargeResourceVersion(err error) bool {
 	if errors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		return true
@@ -46,14 +46,14 @@ func isTooLargeResourceVersion(err error) bool {
 	if !errors.IsTimeout(err) || status.Details == nil {
 		return false
 	}
-	says := strings.Contains(status.Message, tooLarge)
+	found := strings.Contains(status.Message, tooLarge)
 	for _, cause := range status.Details.Causes {
-		says = says || cause.Message == tooLarge
+		found = found || cause.Message == tooLarge
 	}
-	return says
+	return found
 }
 
-func statuses(t topic) {
+func statuses(g generator) {
 	reasons := []metav1.StatusReason{
 		"", "Unauthorized", "Forbidden", "NotFound", "AlreadyExists", "Conflict", "Gone", "Invalid", "ServerTimeout",
 		"StorageReadError", "Timeout", "TooManyRequests", "BadRequest", "MethodNotAllowed", "NotAcceptable",
@@ -65,52 +65,52 @@ func statuses(t topic) {
 	}
 	for _, reason := range reasons {
 		for _, code := range codes {
-			for range max(1, t.count/len(reasons)/len(codes)) {
-				t.status(reason, code)
+			for range max(1, g.count/len(reasons)/len(codes)) {
+				g.status(reason, code)
 			}
 		}
 	}
 }
 
-// status asks about a status that is random but for its reason and code.
-func (t topic) status(reason metav1.StatusReason, code int32) {
+// status generates a random status with the given reason and code.
+func (g generator) status(reason metav1.StatusReason, code int32) {
 	messages := []string{"", tooLarge, "Timeout: " + tooLarge + ": 5, current: 4", strings.ToLower(tooLarge)}
 	causes := []metav1.CauseType{
 		"", metav1.CauseTypeResourceVersionTooLarge, metav1.CauseTypeUnexpectedServerResponse,
 		metav1.CauseTypeFieldValueInvalid, "Strange",
 	}
 	status := metav1.Status{
-		Status: pick(t, "Failure", "Success", ""), Message: pick(t, messages...), Reason: reason, Code: code,
+		Status: pick(g, "Failure", "Success", ""), Message: pick(g, messages...), Reason: reason, Code: code,
 	}
-	if !t.one(4) {
-		details := metav1.StatusDetails{Name: pick(t, "", "n"), Group: pick(t, "", "g"), Kind: pick(t, "", "k")}
-		details.UID, details.RetryAfterSeconds = pick[types.UID](t, "", "u"), pick[int32](t, 0, 0, 1, 30, -1)
-		for range t.IntN(3) {
-			cause := metav1.StatusCause{Type: pick(t, causes...), Message: pick(t, messages...), Field: pick(t, "", "f")}
+	if !g.oneIn(4) {
+		details := metav1.StatusDetails{Name: pick(g, "", "n"), Group: pick(g, "", "g"), Kind: pick(g, "", "k")}
+		details.UID, details.RetryAfterSeconds = pick[types.UID](g, "", "u"), pick[int32](g, 0, 0, 1, 30, -1)
+		for range g.IntN(3) {
+			cause := metav1.StatusCause{Type: pick(g, causes...), Message: pick(g, messages...), Field: pick(g, "", "f")}
 			details.Causes = append(details.Causes, cause)
 		}
 		status.Details = &details
 	}
-	if t.one(8) {
+	if g.oneIn(8) {
 		status.Continue = "c"
 	}
 	err := &errors.StatusError{ErrStatus: status}
-	answer := struct {
+	result := struct {
 		Yes   []string `json:"yes"`
 		Delay *int     `json:"delay"`
 	}{Yes: []string{}}
-	for name, question := range statusQuestions {
-		if question(err) {
-			answer.Yes = append(answer.Yes, name)
+	for name, predicate := range statusPredicates {
+		if predicate(err) {
+			result.Yes = append(result.Yes, name)
 		}
 	}
 	if delay, ok := errors.SuggestsClientDelay(err); ok {
-		answer.Delay = &delay
+		result.Delay = &delay
 	}
-	t.record(text(status), answer)
+	g.record(text(status), result)
 }
 
-// response is one that is not a status, as a client sees it.
+// response is an HTTP response whose body is not a status.
 type response struct {
 	Code     int    `json:"code"`
 	Method   string `json:"method"`
@@ -121,36 +121,36 @@ type response struct {
 	Retry    int    `json:"retry"`
 }
 
-func responses(t topic) {
-	ask := func(r response) {
+func responses(g generator) {
+	emit := func(r response) {
 		resource := schema.GroupResource{Group: r.Group, Resource: r.Resource}
-		answer := errors.NewGenericServerResponse(r.Code, r.Method, resource, r.Name, r.Text, r.Retry, true)
-		t.record(text(r), answer.ErrStatus)
+		result := errors.NewGenericServerResponse(r.Code, r.Method, resource, r.Name, r.Text, r.Retry, true)
+		g.record(text(r), result.ErrStatus)
 	}
 	resources := []schema.GroupResource{{}, {Resource: "pods"}, {Group: "apps", Resource: "deployments"}}
 	texts := []string{"unknown", "", "no \"way\"\n\t\x01é\x7f'"}
 	for code := 100; code < 600; code++ {
-		for range max(1, t.count/500) {
-			resource := pick(t, resources...)
-			ask(response{
-				code, pick(t, "GET", "POST", "PUT"), resource.Group, resource.Resource,
-				pick(t, "", "web"), pick(t, texts...), pick(t, 0, 7),
+		for range max(1, g.count/500) {
+			resource := pick(g, resources...)
+			emit(response{
+				code, pick(g, "GET", "POST", "PUT"), resource.Group, resource.Resource,
+				pick(g, "", "web"), pick(g, texts...), pick(g, 0, 7),
 			})
 		}
 	}
-	// Go has a way of its own to quote characters. All of them are tried, a few at
-	// a time, but for those that a newer Unicode may have given a meaning.
-	known := []*unicode.RangeTable{
+	// Go quotes characters in the text. This covers all of them, a few at a time,
+	// except those that a newer version of Unicode may define.
+	assigned := []*unicode.RangeTable{
 		unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co,
 	}
-	const few = 128
-	for first := rune(0); first <= unicode.MaxRune; first += few {
+	const batch = 128
+	for first := rune(0); first <= unicode.MaxRune; first += batch {
 		var letters strings.Builder
-		for letter := first; letter < first+few; letter++ {
-			if unicode.In(letter, known...) {
+		for letter := first; letter < first+batch; letter++ {
+			if unicode.In(letter, assigned...) {
 				letters.WriteRune(letter)
 			}
 		}
-		ask(response{Code: 500, Method: "GET", Text: "x" + letters.String() + "y"})
+		emit(response{Code: 500, Method: "GET", Text: "x" + letters.String() + "y"})
 	}
 }

@@ -2,49 +2,53 @@ package main
 
 import "strings"
 
-// pick returns any of them.
-func pick[T any](t topic, from ...T) T { return from[t.IntN(len(from))] }
+// pick returns a random element.
+func pick[T any](g generator, from ...T) T { return from[g.IntN(len(from))] }
 
-// one in so many times, yes.
-func (t topic) one(in int) bool { return t.IntN(in) == 0 }
+// oneIn returns true with a probability of 1/n.
+func (g generator) oneIn(n int) bool { return g.IntN(n) == 0 }
 
-// soup is a few tokens in any order.
-func (t topic) soup(tokens []string, most int) string {
+// tokens returns a concatenation of 1 to limit random tokens.
+func (g generator) tokens(tokens []string, limit int) string {
 	var text strings.Builder
-	for range 1 + t.IntN(most) {
-		text.WriteString(pick(t, tokens...))
+	for range 1 + g.IntN(limit) {
+		text.WriteString(pick(g, tokens...))
 	}
 	return text.String()
 }
 
-// every calls yield with each string of up to so many tokens.
-func every(tokens []string, most int, yield func(string)) { longer("", tokens, most, yield) }
+// allTexts calls yield with each concatenation of up to limit tokens.
+func allTexts(tokens []string, limit int, yield func(string)) {
+	extend("", tokens, limit, yield)
+}
 
-func longer(text string, tokens []string, most int, yield func(string)) {
+// extend calls yield with text and each extension of it by up to limit tokens.
+func extend(text string, tokens []string, limit int, yield func(string)) {
 	yield(text)
-	if most == 0 {
+	if limit == 0 {
 		return
 	}
 	for _, token := range tokens {
-		longer(text+token, tokens, most-1, yield)
+		extend(text+token, tokens, limit-1, yield)
 	}
 }
 
-// mutated is the text with up to two characters dropped, doubled or put in.
-func (t topic) mutated(text string, insertions []string) string {
+// mutate returns the text with up to two random changes: a character is deleted
+// or repeated, or an insertion is put before it.
+func (g generator) mutate(text string, insertions []string) string {
 	letters := strings.Split(text, "")
-	for range t.IntN(3) {
+	for range g.IntN(3) {
 		if len(letters) == 0 {
 			break
 		}
-		at := t.IntN(len(letters))
-		switch t.IntN(4) {
+		i := g.IntN(len(letters))
+		switch g.IntN(4) {
 		case 0:
-			letters[at] = ""
+			letters[i] = ""
 		case 1:
-			letters[at] += letters[at]
+			letters[i] += letters[i]
 		default:
-			letters[at] = pick(t, insertions...) + letters[at]
+			letters[i] = pick(g, insertions...) + letters[i]
 		}
 	}
 	return strings.Join(letters, "")

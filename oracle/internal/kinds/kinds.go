@@ -1,6 +1,6 @@
-// Package kinds is the one list of kinds that the programs here speak of:
-// everything k8s.io/api defines, the two groups of other modules that every
-// server serves, and the kinds of the API machinery itself.
+// Package kinds defines the kinds that the programs in this module work with:
+// those of k8s.io/api, of apiextensions.k8s.io and apiregistration.k8s.io, and of
+// the API machinery.
 package kinds
 
 import (
@@ -19,12 +19,12 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// Scheme returns a scheme of all the kinds, with client-go's defaults.
+// Scheme returns a new scheme with all kinds registered.
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientscheme.AddToScheme,
-		// client-go leaves out what no client lists or watches.
+		// client-go does not register groups that clients neither list nor watch.
 		admissionv1.AddToScheme,
 		admissionv1beta1.AddToScheme,
 		apidiscoveryv2.AddToScheme,
@@ -41,15 +41,15 @@ func Scheme() *runtime.Scheme {
 	return scheme
 }
 
-// HasProtobuf tells a kind that has both forms from one that the server answers
-// with in JSON only: a table, whose cells are of any JSON type.
-func HasProtobuf(kind reflect.Type) bool {
-	return kind != reflect.TypeFor[metav1.Table]()
+// HasProtobuf reports whether a kind has a protobuf encoding. Only Table does
+// not, because its cells can be of any JSON type.
+func HasProtobuf(goType reflect.Type) bool {
+	return goType != reflect.TypeFor[metav1.Table]()
 }
 
-// JSONName returns the name of a field as encoding/json sees it, and the options
-// of its tag. The name is . for a struct whose fields stand among those of the
-// struct around it, and - for a field that JSON does not have.
+// JSONName returns the name of a field in encoding/json, and the options of its
+// tag. The name is . for an inlined struct, and - for a field that is not
+// serialized.
 func JSONName(field reflect.StructField) (name string, options []string) {
 	tag := field.Tag.Get("json")
 	if tag == "-" {

@@ -1,5 +1,5 @@
-// Package kubeconfig makes a client as the programs here want it: protobuf, and
-// no limit of its own on the rate of requests.
+// Package kubeconfig creates clients that use protobuf and have no client-side
+// rate limit.
 package kubeconfig
 
 import (
@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Client returns the typed client for the current context of a kubeconfig.
+// Client returns a clientset for the current context of a kubeconfig.
 func Client(path string) (*kubernetes.Clientset, error) {
 	config, err := Config(path)
 	if err != nil {
@@ -18,7 +18,7 @@ func Client(path string) (*kubernetes.Clientset, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// Config returns what such a client is made from.
+// Config returns the configuration of such a clientset.
 func Config(path string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", path)
 	if err != nil {

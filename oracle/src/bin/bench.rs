@@ -1,17 +1,17 @@
-//! Compares Watchkeeper with its peers, at the real server: `bench [server|unread|client|informer|queue|web] [ARGUMENT...]`.
+//! Compares Watchkeeper with its peers: `bench [server|unread|client|informer|queue|web] [ARGUMENT...]`.
 //!
-//! - `server`, which may be left out: our API server beside kube-apiserver with etcd.
-//! - `unread`: the memory of our API server beside kube-apiserver's, under responses that nobody reads.
-//! - `client`: our client beside client-go and kube-client.
-//! - `informer`: our informer beside client-go's and kube-rs's.
-//! - `web`: our service over a cache beside one of client-go and encoding/json; its server is ours.
-//! - `queue`: our work queue beside client-go's and kube-rs's scheduler; its server is ours.
+//! - `server` (the default): our API server and kube-apiserver with etcd.
+//! - `unread`: the memory of our API server and of kube-apiserver while clients do not read their responses.
+//! - `client`: our client, client-go and kube-client, against kube-apiserver.
+//! - `informer`: our informer, client-go's and kube-rs's, against kube-apiserver.
+//! - `web`: our web service and one built on client-go and encoding/json, against our server.
+//! - `queue`: our work queue, client-go's and kube-rs's scheduler, against our server.
 //!
-//! Builds for release what is measured and the loader (of `watchkeeper-bench`), starts kube-apiserver with
-//! etcd where it is wanted, and has the loader measure; arguments are the loader's. What it prints is in
-//! `docs/benchmarks.md`.
+//! Builds the measured programs and the load generator (from `watchkeeper-bench`) with the profile `dist`, starts
+//! kube-apiserver with etcd if the comparison needs it, and runs the load generator with the given arguments.
+//! `docs/benchmarks.md` shows the results.
 //!
-//! However it ends, the loader and all servers end with it: `keeper` sees to that.
+//! `keeper` stops the load generator and all servers when this program ends for any reason.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -22,9 +22,9 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use watchkeeper_oracle::{Binaries, Cluster};
 
-/// What is compared.
+/// The comparison to run.
 #[derive(Debug, Clone, Copy)]
-enum Question {
+enum Comparison {
     Server,
     Unread,
     Client,
@@ -36,22 +36,22 @@ enum Question {
 #[tokio::main]
 async fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).peekable();
-    let word = arguments.next_if(|argument| !argument.to_string_lossy().starts_with('-'));
-    let question = match word.as_ref().map(|word| word.to_string_lossy()).as_deref() {
-        None | Some("server") => Question::Server,
-        Some("unread") => Question::Unread,
-        Some("client") => Question::Client,
-        Some("informer") => Question::Informer,
-        Some("queue") => Question::Queue,
-        Some("web") => Question::Web,
-        Some(word) => {
+    let name = arguments.next_if(|argument| !argument.to_string_lossy().starts_with('-'));
+    let comparison = match name.as_ref().map(|name| name.to_string_lossy()).as_deref() {
+        None | Some("server") => Comparison::Server,
+        Some("unread") => Comparison::Unread,
+        Some("client") => Comparison::Client,
+        Some("informer") => Comparison::Informer,
+        Some("queue") => Comparison::Queue,
+        Some("web") => Comparison::Web,
+        Some(name) => {
             eprintln!(
-                "error: {word:?} is none of \"server\", \"unread\", \"client\", \"informer\", \"queue\" and \"web\""
+                "error: invalid comparison {name:?}: expected server, unread, client, informer, queue or web"
             );
             return ExitCode::FAILURE;
         }
     };
-    match compare(question, arguments).await {
+    match compare(comparison, arguments).await {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
@@ -61,44 +61,45 @@ async fn main() -> ExitCode {
 }
 
 async fn compare(
-    question: Question,
+    comparison: Comparison,
     arguments: impl Iterator<Item = OsString>,
 ) -> Result<ExitCode, Box<dyn Error>> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the oracle is in no checkout")?;
-    let oracle = workspace.join("oracle"); // a workspace of its own
-    let (release, peers) = match question {
-        Question::Server => {
+    let workspace =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the oracle has no parent directory")?;
+    let oracle = workspace.join("oracle"); // a separate workspace
+    let (executables, peers) = match comparison {
+        Comparison::Server => {
             let ours = [("watchkeeper-cli", "watchkeeper"), ("watchkeeper-bench", "server")];
             (build(workspace, &ours).await?, PathBuf::new())
         }
-        Question::Unread => {
+        Comparison::Unread => {
             let ours = [("watchkeeper-cli", "watchkeeper"), ("watchkeeper-bench", "unread")];
             (build(workspace, &ours).await?, PathBuf::new())
         }
-        Question::Client => {
+        Comparison::Client => {
             let ours = [("watchkeeper-bench", "client"), ("watchkeeper-bench", "clients")];
             let peers = [("watchkeeper-oracle", "kube_client")];
             (build(workspace, &ours).await?, build(&oracle, &peers).await?)
         }
-        Question::Informer => {
+        Comparison::Informer => {
             let ours = ["informer", "floor", "informers"].map(|name| ("watchkeeper-bench", name));
             let peers = [("watchkeeper-oracle", "kube_informer")];
             (build(workspace, &ours).await?, build(&oracle, &peers).await?)
         }
-        Question::Queue => {
+        Comparison::Queue => {
             let bench = ["queue", "queues"].map(|name| ("watchkeeper-bench", name));
             let ours = [&[("watchkeeper-cli", "watchkeeper")][..], &bench].concat();
             let peers = [("watchkeeper-oracle", "kube_queue")];
             (build(workspace, &ours).await?, build(&oracle, &peers).await?)
         }
-        Question::Web => {
+        Comparison::Web => {
             let ours = [("watchkeeper-cli", "watchkeeper"), ("watchkeeper-bench", "webs")];
             (build(workspace, &ours).await?, PathBuf::new())
         }
     };
-    let cluster = match question {
-        Question::Queue | Question::Web => None,
-        Question::Server | Question::Unread | Question::Client | Question::Informer => {
+    let cluster = match comparison {
+        Comparison::Queue | Comparison::Web => None,
+        Comparison::Server | Comparison::Unread | Comparison::Client | Comparison::Informer => {
             Some(Cluster::start().await?)
         }
     };
@@ -106,28 +107,28 @@ async fn compare(
     let binaries = Binaries::get()?;
     let mut loader = Command::new(binaries.path("keeper"));
     loader.arg(directory.path());
-    match (question, &cluster) {
-        (Question::Server, Some(cluster)) => {
+    match (comparison, &cluster) {
+        (Comparison::Server, Some(cluster)) => {
             let processes: Vec<String> = cluster.processes()?.iter().map(ToString::to_string).collect();
             loader
-                .arg(release.join("server"))
+                .arg(executables.join("server"))
                 .arg("--peer-kubeconfig")
                 .arg(cluster.kubeconfig())
                 .args(["--peer-pids", &processes.join(",")])
-                .args(["--peer-start-ms", &cluster.ready_after().as_millis().to_string()]);
+                .args(["--peer-start-ms", &cluster.startup_time().as_millis().to_string()]);
         }
-        (Question::Unread, Some(cluster)) => {
+        (Comparison::Unread, Some(cluster)) => {
             let apiserver = *cluster.processes()?.get(1).ok_or("kube-apiserver is not running")?; // after etcd
             loader
-                .arg(release.join("unread"))
+                .arg(executables.join("unread"))
                 .arg("--large")
                 .arg("--peer-kubeconfig")
                 .arg(cluster.kubeconfig())
                 .args(["--peer-pid", &apiserver.to_string()]);
         }
-        (Question::Client, Some(cluster)) => {
+        (Comparison::Client, Some(cluster)) => {
             loader
-                .arg(release.join("clients"))
+                .arg(executables.join("clients"))
                 .arg("--kubeconfig")
                 .arg(cluster.kubeconfig())
                 .arg("--client-go")
@@ -135,9 +136,9 @@ async fn compare(
                 .arg("--kube-client")
                 .arg(peers.join("kube_client"));
         }
-        (Question::Informer, Some(cluster)) => {
+        (Comparison::Informer, Some(cluster)) => {
             loader
-                .arg(release.join("informers"))
+                .arg(executables.join("informers"))
                 .arg("--kubeconfig")
                 .arg(cluster.kubeconfig())
                 .arg("--client-go")
@@ -145,12 +146,12 @@ async fn compare(
                 .arg("--kube-rs")
                 .arg(peers.join("kube_informer"));
         }
-        (Question::Web, _) => {
-            loader.arg(release.join("webs")).arg("--client-go").arg(binaries.path("web"));
+        (Comparison::Web, _) => {
+            loader.arg(executables.join("webs")).arg("--client-go").arg(binaries.path("web"));
         }
-        (Question::Queue, _) | (_, None) => {
+        (Comparison::Queue, _) | (_, None) => {
             loader
-                .arg(release.join("queues"))
+                .arg(executables.join("queues"))
                 .arg("--client-go")
                 .arg(binaries.path("queue"))
                 .arg("--kube-rs")
@@ -159,7 +160,7 @@ async fn compare(
     }
     let mut loader = loader
         .args(arguments)
-        .stdin(std::process::Stdio::piped()) // it ends the loader and what it has started when we end
+        .stdin(std::process::Stdio::piped()) // keeper kills the load generator when this pipe closes
         .spawn()?;
     let pipe = loader.stdin.take();
     tokio::select! {
@@ -177,17 +178,17 @@ async fn compare(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds binaries of packages of a workspace, and returns where they are.
+/// Builds the `(package, binary)` pairs with the profile `dist`, and returns the directory of the executables.
 async fn build(workspace: &Path, binaries: &[(&str, &str)]) -> Result<PathBuf, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.current_dir(workspace).args(["build", "--release"]);
+    command.current_dir(workspace).args(["build", "--profile", "dist"]);
     for (package, name) in binaries {
         command.args(["-p", package, "--bin", name]);
     }
     if !command.status().await?.success() {
-        return Err(format!("{binaries:?} cannot be built").into());
+        return Err(format!("failed to build {binaries:?}").into());
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
-    Ok(workspace.join(target).join("release"))
+    Ok(workspace.join(target).join("dist"))
 }

@@ -1,4 +1,4 @@
-//! One job of kube-client, measured: `kube_client JOB --kubeconfig PATH`. `bench client` runs it.
+//! Measures one job with kube-client: `kube_client JOB --kubeconfig PATH`. `bench client` runs it.
 
 use std::process::ExitCode;
 
@@ -18,8 +18,8 @@ struct KubeClient {
 impl Subject for KubeClient {
     async fn list_raw(&self, form: ListForm) -> Outcome<Bytes> {
         let request = http::Request::get("/api/v1/pods").header(http::header::ACCEPT, form.accept());
-        let answer = self.client.send(request.body(kube::client::Body::empty())?).await?;
-        Ok(answer.into_body().collect().await?.to_bytes())
+        let response = self.client.send(request.body(kube::client::Body::empty())?).await?;
+        Ok(response.into_body().collect().await?.to_bytes())
     }
 
     async fn list_typed(&self) -> Outcome<Vec<Pod>> {

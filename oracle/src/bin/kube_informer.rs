@@ -1,6 +1,6 @@
-//! A reflector of kube-rs with its store, measured: `kube_informer --kubeconfig PATH`. `bench informer` runs it.
+//! Measures a kube-rs reflector and its store: `kube_informer --kubeconfig PATH`. `bench informer` runs it.
 //!
-//! It is as kube-rs has it by default: lists of 500 and a watch, both as JSON, and no index, since there are none.
+//! Uses the defaults of kube-rs: pages of 500 objects, then a watch, both in JSON. kube-rs stores have no indexes.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -21,21 +21,21 @@ use watchkeeper_bench::client::Spent;
 use watchkeeper_bench::informer::{Events, Memory, Report, Selected, Sync};
 use watchkeeper_bench::server::Outcome;
 
-/// How long it rests before its memory is read.
-const REST: Duration = Duration::from_secs(2);
-/// How often to list by a label.
+/// The idle time before memory is measured.
+const IDLE: Duration = Duration::from_secs(2);
+/// The number of lists by label selector.
 const LISTS: usize = 101;
 
 /// Measures kube-rs's reflector of pods
 #[derive(Parser)]
 struct Arguments {
-    /// How to reach the server
+    /// Path of the kubeconfig
     #[arg(long, value_name = "PATH")]
     kubeconfig: PathBuf,
-    /// How many updates to wait for
+    /// Number of updates to wait for
     #[arg(long, value_name = "N", default_value_t = 0)]
     events: u64,
-    /// A label by which to list in the end: `key=value`
+    /// Label selector to list by at the end: `key=value`
     #[arg(long, value_name = "SELECTOR")]
     select: Option<String>,
 }
@@ -60,20 +60,20 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     let mut events = pin!(events);
 
     let spent = Spent::now()?;
-    while !matches!(events.next().await.ok_or("the watch has ended")??, Event::InitDone) {}
+    while !matches!(events.next().await.ok_or("watch ended")??, Event::InitDone) {}
     let cost = spent.since()?;
     let objects = store.len();
     let sync = Sync { objects, wall: cost.wall, cpu: cost.cpu, memory: Memory::read()? };
     println!("kube-rs {}", Report::Sync(sync));
 
-    tokio::time::sleep(REST).await;
+    tokio::time::sleep(IDLE).await;
     println!("kube-rs {}", Report::Steady(Memory::read()?));
     if arguments.events > 0 {
         let spent = Spent::now()?;
-        let mut left = arguments.events;
-        while left > 0 {
-            if let Event::Apply(_) = events.next().await.ok_or("the watch has ended")?? {
-                left -= 1;
+        let mut remaining = arguments.events;
+        while remaining > 0 {
+            if let Event::Apply(_) = events.next().await.ok_or("watch ended")?? {
+                remaining -= 1;
             }
         }
         let cost = spent.since()?;
@@ -86,17 +86,17 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Lists by a label over and over: half of the lists take longer than this.
+/// Lists by label repeatedly, and returns the number of matching objects and the median time of a list.
 fn select(store: &Store<Pod>, key: &str, value: &str) -> Selected {
-    let has = |labels: &BTreeMap<String, String>| labels.get(key).is_some_and(|found| found == value);
+    let matches = |labels: &BTreeMap<String, String>| labels.get(key).is_some_and(|found| found == value);
     let mut times = Vec::with_capacity(LISTS);
     let mut objects = 0;
     for _ in 0..LISTS {
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut found = store.state();
-        found.retain(|pod| pod.metadata.labels.as_ref().is_some_and(has));
+        found.retain(|pod| pod.metadata.labels.as_ref().is_some_and(matches));
         objects = black_box(found).len();
-        times.push(begun.elapsed());
+        times.push(started.elapsed());
     }
     times.sort_unstable();
     Selected { objects, each: times[LISTS / 2] }

@@ -1,9 +1,10 @@
-//! What kube-rs has for a queue, measured: `kube_queue hand-out|delay|follow`. `bench queue` runs it.
+//! Measures the scheduler of kube-rs, its equivalent of a work queue: `kube_queue hand-out|delay|follow`.
+//! `bench queue` runs it.
 //!
-//! Keys go through a channel to its scheduler, and from there to at most so many futures at once, all of it in one
-//! task: as in its controller, whose own part between the two, which keeps a key from being worked on twice at once,
-//! is private. So it is measured without that, and comes off better for it. `follow` is its controller, with one
-//! reconciliation at a time.
+//! Keys pass through a channel to the scheduler, and from there to at most `--workers` concurrent futures in one task,
+//! as in a kube-rs controller. The controller's runner between the two, which never runs a key twice at once, is
+//! private, so this measurement leaves out its cost, in favour of kube-rs. `follow` runs a real controller with a
+//! concurrency of 1.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -27,7 +28,7 @@ use watchkeeper_bench::client::Spent;
 use watchkeeper_bench::queue::{Arguments, Job, Lateness, READY, Report, age, delay, key, sent};
 use watchkeeper_bench::server::Outcome;
 
-/// How many keys are on their way to the scheduler, at most.
+/// Capacity of the channel to the scheduler.
 const CHANNEL: usize = 1024;
 
 /// A key that is cheap to clone.
@@ -59,12 +60,12 @@ fn keys(count: usize) -> Vec<Key> {
     (0..count).map(key).map(|(namespace, name)| format!("{namespace}/{name}").into()).collect()
 }
 
-/// As many add as work.
+/// Adds keys from as many tasks as there are workers.
 async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
     let mut keys = keys(count);
     let mut parts = Vec::new();
-    for left in (1..=workers).rev() {
-        parts.push(keys.split_off(keys.len() - keys.len() / left));
+    for remaining in (1..=workers).rev() {
+        parts.push(keys.split_off(keys.len() - keys.len() / remaining));
     }
     let (sender, mut receiver) = mpsc::channel(CHANNEL);
     let spent = Spent::now()?;
@@ -85,7 +86,7 @@ async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
     };
     scheduler(requests).take(count).for_each_concurrent(workers, work).await;
     let cost = spent.since()?;
-    drop(sender); // not before: it ends when there is nobody left to ask for more, whatever it still has
+    drop(sender); // only now: the scheduler ends when its last sender is dropped, even if keys are pending
     match done.into_inner() {
         done if done == count => Ok(Report::new("kube-rs", Job::HandOut, count, cost, None)),
         done => Err(format!("{done} of {count} keys were handed out").into()),
@@ -94,14 +95,14 @@ async fn hand_out(count: usize, workers: usize) -> Outcome<Report> {
 
 async fn delayed(count: usize) -> Outcome<Report> {
     let keys = keys(count);
-    let mut due = HashMap::with_capacity(count);
+    let mut lateness = HashMap::with_capacity(count);
     let (sender, mut receiver) = mpsc::channel(CHANNEL);
     let spent = Spent::now()?;
-    let asking = sender.clone();
+    let producer = sender.clone();
     tokio::spawn(async move {
         for (number, key) in keys.into_iter().enumerate() {
             let run_at = Instant::now() + delay(number);
-            if asking.send(ScheduleRequest { message: (key, run_at), run_at }).await.is_err() {
+            if producer.send(ScheduleRequest { message: (key, run_at), run_at }).await.is_err() {
                 return;
             }
             consume_budget().await;
@@ -110,44 +111,45 @@ async fn delayed(count: usize) -> Outcome<Report> {
     let requests = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
     let mut scheduled = std::pin::pin!(scheduler(requests).take(count));
     while let Some((key, run_at)) = scheduled.next().await {
-        due.insert(key, run_at.elapsed());
+        lateness.insert(key, run_at.elapsed());
     }
     let cost = spent.since()?;
-    drop(sender); // as above
-    Ok(Report::new("kube-rs", Job::Delay, count, cost, Lateness::of(due.into_values().collect())))
+    drop(sender); // as in `hand_out`
+    Ok(Report::new("kube-rs", Job::Delay, count, cost, Lateness::of(lateness.into_values().collect())))
 }
 
-/// That the controller has begun is seen by an object that is there before it. To wait for its store would not do: of
-/// two tasks that wait for that, and the controller is one, only the one that came last is woken.
+/// Creates an object before the controller starts, and takes its reconciliation as the sign that the controller is
+/// running. Waiting for the controller's store does not work: the controller waits for it too, and the store wakes only
+/// the last of the tasks that wait.
 async fn follow(arguments: Arguments) -> Outcome<Report> {
-    let kubeconfig = Kubeconfig::read_from(arguments.kubeconfig.ok_or("no --kubeconfig")?)?;
+    let kubeconfig = Kubeconfig::read_from(arguments.kubeconfig.ok_or("missing --kubeconfig")?)?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     let client = Client::try_from(config)?;
     let mut first = ConfigMap::default();
     first.metadata.name = Some("first".to_owned());
     Api::namespaced(client.clone(), "default").create(&PostParams::default(), &first).await?;
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (sender, mut ages) = mpsc::unbounded_channel();
     let controller = Controller::new(Api::<ConfigMap>::all(client), watcher::Config::default())
         .with_config(controller::Config::default().concurrency(1));
-    let reconcile = |found: Arc<ConfigMap>, tell: Arc<mpsc::UnboundedSender<_>>| async move {
-        let _ = tell.send(sent(found.data.as_ref()).map(age)); // nobody hears it when the job is done
+    let reconcile = |found: Arc<ConfigMap>, sender: Arc<mpsc::UnboundedSender<_>>| async move {
+        let _ = sender.send(sent(found.data.as_ref()).map(age)); // fails once the measurement is over
         Ok::<_, Infallible>(Action::await_change())
     };
     let never = |_: Arc<ConfigMap>, error: &Infallible, _: Arc<_>| match *error {};
-    tokio::spawn(controller.run(reconcile, never, Arc::new(tell)).for_each(async |_| {}));
-    if told.recv().await != Some(None) {
-        return Err("the controller did not begin with the object that was there".into());
+    tokio::spawn(controller.run(reconcile, never, Arc::new(sender)).for_each(async |_| {}));
+    if ages.recv().await != Some(None) {
+        return Err("the controller did not reconcile the existing object first".into());
     }
     println!("{READY}");
     let mut late = Vec::new();
     let mut spent = Spent::now()?;
     while late.len() < arguments.keys
-        && let Some(one) = told.recv().await
+        && let Some(age) = ages.recv().await
     {
         if late.is_empty() {
             spent = Spent::now()?;
         }
-        late.extend(one);
+        late.extend(age);
     }
     Ok(Report::new("kube-rs", Job::Follow, arguments.keys, spent.since()?, Lateness::of(late)))
 }

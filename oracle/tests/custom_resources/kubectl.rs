@@ -1,30 +1,30 @@
-//! kubectl, with the real server and with ours: it says the same.
+//! kubectl prints the same for custom resources of the real server and of ours.
 
 use std::path::Path;
 
 use tempfile::TempDir;
 use tokio::time::timeout;
 use watchkeeper_apiserver::server::ApiServer;
-use watchkeeper_oracle::{Cluster, Kubectl, Said};
+use watchkeeper_oracle::{Cluster, CommandOutput, Kubectl};
 
-use super::{Outcome, PATIENCE};
+use super::{Outcome, TIMEOUT};
 
 const WIDGET: &str =
     r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"color":"red"}}"#;
 
-/// Plays the script, and returns what was said.
-async fn play(kubectl: &Kubectl, files: &Path) -> Outcome<Vec<(String, Said)>> {
+/// Runs the commands, and returns each with its output.
+async fn run_commands(kubectl: &Kubectl, files: &Path) -> Outcome<Vec<(String, CommandOutput)>> {
     let file = |name: &str| files.join(name).to_string_lossy().into_owned();
     let (definitions, widget) = (file("definitions.json"), file("widget.json"));
-    let mut said = Vec::new();
+    let mut outputs = Vec::new();
     for line in [
         "apply -f DEFINITIONS",
         "wait --for=condition=Established --timeout=60s crd/widgets.example.com crd/crates.example.com",
     ] {
-        said.push((line.to_owned(), kubectl.run(words(line, &definitions, &widget), "").await?));
+        outputs.push((line.to_owned(), kubectl.run(arguments(line, &definitions, &widget), "").await?));
     }
-    // The real server says that it is established before all of it knows.
-    timeout(PATIENCE, async {
+    // The real server reports a definition as established before all of its handlers serve it.
+    timeout(TIMEOUT, async {
         let apply = ["apply", "-f", &widget, "--dry-run=server"];
         while kubectl.run(apply, "").await?.code != Some(0) {}
         Outcome::Ok(())
@@ -61,22 +61,23 @@ async fn play(kubectl: &Kubectl, files: &Path) -> Outcome<Vec<(String, Said)>> {
         "delete crd widgets.example.com crates.example.com",
         "get widgets",
     ] {
-        said.push((line.to_owned(), kubectl.run(words(line, &definitions, &widget), "").await?));
+        outputs.push((line.to_owned(), kubectl.run(arguments(line, &definitions, &widget), "").await?));
     }
-    Ok(said)
+    Ok(outputs)
 }
 
-fn words<'a>(line: &'a str, definitions: &'a str, widget: &'a str) -> Vec<&'a str> {
-    let word = |word: &'a str| match word {
+/// Splits a command, and replaces the placeholders of the two files.
+fn arguments<'a>(line: &'a str, definitions: &'a str, widget: &'a str) -> Vec<&'a str> {
+    let argument = |word: &'a str| match word {
         "DEFINITIONS" => definitions,
         "WIDGET" => widget,
         word => word,
     };
-    line.split(' ').map(word).collect()
+    line.split(' ').map(argument).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn kubectl_says_the_same_of_both() -> Outcome {
+async fn kubectl_prints_the_same_for_both_servers() -> Outcome {
     let (cluster, server) = (Cluster::start().await?, ApiServer::builder().start().await?);
     let files = TempDir::new()?;
     let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": super::definitions()});
@@ -85,10 +86,11 @@ async fn kubectl_says_the_same_of_both() -> Outcome {
     let kubeconfig = files.path().join("kubeconfig");
     server.kubeconfig().write(&kubeconfig)?;
     let ours = Kubectl::new(&kubeconfig, files.path())?;
-    let (theirs, ours) = tokio::try_join!(play(cluster.kubectl(), files.path()), play(&ours, files.path()))?;
+    let (theirs, ours) =
+        tokio::try_join!(run_commands(cluster.kubectl(), files.path()), run_commands(&ours, files.path()))?;
     server.stop().await;
-    let differ = theirs.iter().zip(&ours).filter(|(theirs, ours)| theirs != ours);
-    let report: Vec<String> = differ
+    let different = theirs.iter().zip(&ours).filter(|(theirs, ours)| theirs != ours);
+    let report: Vec<String> = different
         .map(|(theirs, ours)| format!("{}\n real {:?}\n ours {:?}", theirs.0, theirs.1, ours.1))
         .collect();
     assert!(report.is_empty(), "{}", report.join("\n"));

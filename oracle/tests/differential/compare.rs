@@ -1,10 +1,10 @@
-//! Compare: where two documents differ.
+//! Compare: the differences between two JSON documents.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// One place where the answers differ: a JSON pointer, and what stands there.
+/// A JSON pointer at which the responses differ, and the value of each.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Difference {
     pub(crate) pointer: String,
@@ -16,13 +16,13 @@ impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |value: &Option<Value>| match value {
             Some(value) => value.to_string().chars().take(4_000).collect(),
-            None => "nothing".to_owned(),
+            None => "absent".to_owned(),
         };
         write!(f, "{}\n      real {}\n      ours {}", self.pointer, show(&self.real), show(&self.ours))
     }
 }
 
-/// All differences, in the order of the real document.
+/// Returns all differences, in the order of the real server's document.
 pub(crate) fn differences(real: &Value, ours: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     walk("", Some(real), Some(ours), &mut found);

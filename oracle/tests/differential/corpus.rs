@@ -1,10 +1,10 @@
-//! Corpus: scenarios of requests, as people write them.
+//! Corpus: scenarios of requests in a text format.
 //!
 //! ```text
 //! let cm = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
 //!
 //! === a-scenario
-//! # Paragraphs are requests. `${ns}` is a namespace of the scenario's own, which is there.
+//! # Each paragraph is a request. `${ns}` is the scenario's namespace, which exists already.
 //!
 //! @made POST /api/v1/namespaces/${ns}/configmaps
 //! Accept: application/yaml
@@ -13,25 +13,25 @@
 //! GET /api/v1/namespaces/${ns}/configmaps/a?resourceVersion=${made.metadata.resourceVersion+5}
 //! ```
 //!
-//! | a line | is |
+//! | line | meaning |
 //! |---|---|
-//! | `let NAME = TEXT` | what `${NAME}` stands for, in this file |
-//! | `@NAME METHOD PATH` | a request; a name is for captures and for explained differences |
-//! | `APPLY PATH` | a PATCH that is a server-side apply |
-//! | `Header: value` | a header of it |
-//! | `!events N` | the watch is left after so many events |
-//! | `!headers` | only code and headers are compared |
-//! | `{...`, `[...`, `${...` | the body, to the end of the paragraph |
-//! | `---` | the lines after this one are the body |
-//! | `<protobuf VERSION KIND` | the lines after this one are the body, which is sent in protobuf |
-//! | `<bytes N TEXT` | the body is so many times that text |
+//! | `let NAME = TEXT` | defines `${NAME}` for the rest of the file |
+//! | `@NAME METHOD PATH` | a request; the optional name is for captures and explained differences |
+//! | `APPLY PATH` | a server-side apply PATCH |
+//! | `Header: value` | a header of the request |
+//! | `!events N` | closes the watch after N events |
+//! | `!headers` | compares only the code and the headers |
+//! | `{...`, `[...`, `${...` | the body, up to the end of the paragraph |
+//! | `---` | the next lines are the body |
+//! | `<protobuf VERSION KIND` | the next lines are the body, which is converted to protobuf |
+//! | `<bytes N TEXT` | the body is TEXT repeated N times |
 
 use http::Method;
 
-/// One request, with its captures still open.
+/// One request, with unresolved captures.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
-    /// `file/scenario/name`, or a number in place of the name.
+pub(crate) struct CorpusRequest {
+    /// `file/scenario/name`, or with a number for a request without a name.
     pub(crate) id: String,
     pub(crate) name: Option<String>,
     pub(crate) method: Method,
@@ -52,10 +52,10 @@ pub(crate) enum Body {
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) name: String,
-    pub(crate) requests: Vec<Asked>,
+    pub(crate) requests: Vec<CorpusRequest>,
 }
 
-/// Reads a file of scenarios.
+/// Parses a file of scenarios.
 pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Scenario>, String> {
     let mut scenarios: Vec<Scenario> = Vec::new();
     let mut names: Vec<(String, String)> = Vec::new();
@@ -77,13 +77,14 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Scenario>, String> {
         if rest.is_empty() {
             continue;
         }
-        let scenario = scenarios.last_mut().ok_or_else(|| format!("{file}: a request before a scenario"))?;
+        let scenario =
+            scenarios.last_mut().ok_or_else(|| format!("{file}: request before the first scenario"))?;
         let place = format!("{file}/{}", scenario.name);
         let lines: Vec<String> = rest.iter().map(|line| expand(&names, line)).collect();
         let request = request(&place, scenario.requests.len() + 1, &lines)
-            .ok_or_else(|| format!("{place}: no request: {}", lines.join("\n")))?;
+            .ok_or_else(|| format!("{place}: invalid request: {}", lines.join("\n")))?;
         if scenario.requests.iter().any(|other| other.id == request.id) {
-            return Err(format!("{} comes twice", request.id));
+            return Err(format!("duplicate request {}", request.id));
         }
         scenario.requests.push(request);
     }
@@ -94,7 +95,7 @@ fn expand(names: &[(String, String)], line: &str) -> String {
     names.iter().rev().fold(line.to_owned(), |line, (name, value)| line.replace(name, value))
 }
 
-fn request(place: &str, number: usize, lines: &[String]) -> Option<Asked> {
+fn request(place: &str, number: usize, lines: &[String]) -> Option<CorpusRequest> {
     let (first, mut rest) = lines.split_first()?;
     let (name, first) = match first.strip_prefix('@') {
         Some(named) => {
@@ -104,7 +105,7 @@ fn request(place: &str, number: usize, lines: &[String]) -> Option<Asked> {
         None => (None, first.as_str()),
     };
     let (method, path) = first.split_once(' ')?;
-    let mut asked = Asked {
+    let mut parsed = CorpusRequest {
         id: format!("{place}/{}", name.clone().unwrap_or_else(|| number.to_string())),
         name,
         method: method.parse().ok()?,
@@ -116,30 +117,30 @@ fn request(place: &str, number: usize, lines: &[String]) -> Option<Asked> {
     };
     while let Some((line, more)) = rest.split_first() {
         if line.starts_with(['{', '[', '$']) {
-            asked.body = Body::Text(rest.join("\n"));
+            parsed.body = Body::Text(rest.join("\n"));
             break;
         }
         rest = more;
         if line == "---" {
-            asked.body = Body::Text(rest.join("\n"));
+            parsed.body = Body::Text(rest.join("\n"));
             break;
         } else if let Some(kind) = line.strip_prefix("<protobuf ") {
             let (api_version, kind) = kind.split_once(' ')?;
             let (api_version, kind) = (api_version.to_owned(), kind.to_owned());
-            asked.body = Body::Protobuf { api_version, kind, json: rest.join("\n") };
+            parsed.body = Body::Protobuf { api_version, kind, json: rest.join("\n") };
             break;
         } else if let Some(repeated) = line.strip_prefix("<bytes ") {
             let (times, text) = repeated.split_once(' ')?;
-            asked.body = Body::Repeated { times: times.parse().ok()?, text: text.to_owned() };
+            parsed.body = Body::Repeated { times: times.parse().ok()?, text: text.to_owned() };
             break;
         } else if let Some(count) = line.strip_prefix("!events ") {
-            asked.events = Some(count.parse().ok()?);
+            parsed.events = Some(count.parse().ok()?);
         } else if line == "!headers" {
-            asked.headers_only = true;
+            parsed.headers_only = true;
         } else {
             let (name, value) = line.split_once(": ")?;
-            asked.headers.push((name.to_owned(), value.to_owned()));
+            parsed.headers.push((name.to_owned(), value.to_owned()));
         }
     }
-    Some(asked)
+    Some(parsed)
 }

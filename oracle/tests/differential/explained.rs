@@ -1,7 +1,7 @@
-//! Explained differences: where our answers differ from the real ones, and why.
+//! Explained differences: the expected differences between our responses and the real server's, with reasons.
 //!
-//! A line is `file/scenario/name  /json/pointer  reason`. The pointer covers what is below it, too, and `*` all of
-//! the answer; a `*` at the end of the first word covers the requests that begin so.
+//! A line is `file/scenario/name  /json/pointer  reason`. A pointer also covers everything below it, and `*` covers the
+//! whole response. A `*` at the end of the first word covers all requests with that prefix.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ impl Explained {
                     pointer: pointer.to_owned(),
                     text: line.to_owned(),
                 }),
-                _ => Err(format!("request, pointer and reason: {line}")),
+                _ => Err(format!("invalid line: want request, pointer and reason: {line}")),
             }
         });
         Ok(Self { lines: lines.collect::<Result<_, _>>()?, used: BTreeSet::new() })
@@ -39,7 +39,7 @@ impl Explained {
         self.lines.len()
     }
 
-    /// Whether a difference is explained.
+    /// Returns whether a difference is explained.
     pub(crate) fn covers(&mut self, request: &str, pointer: &str) -> bool {
         let is_below = |line: &Line| {
             let rest = pointer.strip_prefix(&*line.pointer);
@@ -56,7 +56,7 @@ impl Explained {
         !found.is_empty()
     }
 
-    /// The lines that explained nothing.
+    /// Returns the lines that covered no difference.
     pub(crate) fn stale(&self) -> String {
         let stale = self.lines.iter().enumerate().filter(|(at, _)| !self.used.contains(at));
         stale.map(|(_, line)| format!("no longer differs: {}\n", line.text)).collect()

@@ -1,20 +1,20 @@
-//! Normal form: what two servers may choose freely, replaced by symbols that keep its order.
+//! Normal form: replaces values that a server may choose freely with placeholders that keep their order.
 //!
-//! | in an answer | becomes |
+//! | in a response | becomes |
 //! |---|---|
-//! | the version of an object | `v3`: the third of all versions of objects seen in the scenario |
-//! | any other version: of a list, of a bookmark, in a message | `>=v3`: not before the third, before the fourth |
-//! | a UID | `<uid of answer 2>`: in which it was seen first |
-//! | a moment close to now | `<time>`, `<microtime>` |
-//! | a name made up after `generateName` | `<generated1>` |
-//! | a token of a service account | `<token>` |
-//! | a continue token | what it says, with its version as above |
-//! | an age in a table, an address of the service range, a node port, an ETag, our own address | `<age>` ... |
-//! | an object that is quoted in a message | its fields in the order of their names |
-//! | `managedFields`, the descriptions of columns | nothing |
+//! | the resource version of an object | `v3`: the third of all object versions seen in the scenario |
+//! | any other version: of a list, of a bookmark, in a message | `>=v3`: at least the third, less than the fourth |
+//! | a UID | `<uid of response 2>`: the first response that contained it |
+//! | a time close to now | `<time>`, `<microtime>` |
+//! | a name generated from `generateName` | `<generated1>` |
+//! | a service account token | `<token>` |
+//! | a continue token | its decoded contents, with the version as above |
+//! | an age in a table, a service IP, a node port, an ETag, the server's address | `<age>` ... |
+//! | an object quoted in a message | the object with sorted fields |
+//! | `managedFields`, column descriptions | removed |
 //!
-//! The real server writes for itself now and then, so that the version of a list is not one of ours: only its
-//! place among ours is told.
+//! The real server also writes objects of its own, so that a list may have a version that no object of the scenario
+//! has: only its position among the object versions is comparable.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -24,29 +24,30 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 use watchkeeper_core::Timestamp;
 
-/// How far from now a moment may be and still be the server's, in seconds.
+/// A time is taken for one that the server set if it is less than this from now, in seconds.
 const NEAR: i64 = 3 * 3600;
 
-/// Whether a text is one object in YAML. Lists have no name, and tables have columns that have one.
+/// Returns whether a text is a single object in YAML. Lists have no name; tables have columns with names.
 fn is_yaml_object(text: &str) -> bool {
     text.contains("\n  name: ") && !text.contains("\nkind: Table\n")
 }
 
-/// What one server chose in one scenario.
+/// The freely chosen values of one server in one scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
     versions: BTreeSet<u64>,
-    /// How many answers were seen, and in which of them each UID came first.
-    answers: usize,
+    /// Number of responses seen.
+    responses: usize,
+    /// Placeholders of the UIDs.
     uids: HashMap<String, String>,
     generated: Vec<String>,
 }
 
 impl Symbols {
-    /// Learns what an answer shows for the first time.
-    pub(crate) fn learn(&mut self, answer: &Value) {
-        self.answers += 1;
-        self.learn_value(answer);
+    /// Collects the values of a response.
+    pub(crate) fn learn(&mut self, response: &Value) {
+        self.responses += 1;
+        self.learn_value(response);
     }
 
     fn learn_value(&mut self, value: &Value) {
@@ -55,7 +56,7 @@ impl Symbols {
                 if let Some(Value::Object(metadata)) = map.get("metadata") {
                     self.learn_metadata(metadata);
                 }
-                // What a made up name is refused for.
+                // A rejection of a generated name is the only place where that name appears.
                 let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
                 if text("message").contains("metadata.generateName: ")
                     && let Some(name) = map.get("details").and_then(|details| details["name"].as_str())
@@ -67,10 +68,10 @@ impl Symbols {
             Value::Array(items) => items.iter().for_each(|item| self.learn_value(item)),
             Value::String(text) => {
                 for uid in uids(text) {
-                    let first = format!("<uid of answer {}>", self.answers);
+                    let first = format!("<uid of response {}>", self.responses);
                     self.uids.entry(uid.to_owned()).or_insert(first);
                 }
-                // A body in YAML is a text to us.
+                // A YAML body is a string here.
                 let versions = text.lines().filter(|line| line.starts_with("  resourceVersion: \""));
                 for line in versions.filter(|_| is_yaml_object(text)) {
                     self.versions.extend(line.split('"').nth(1).and_then(|it| it.parse::<u64>().ok()));
@@ -94,49 +95,49 @@ impl Symbols {
         }
     }
 
-    /// The newest version of an object that was seen.
+    /// Returns the newest object version seen.
     pub(crate) fn newest(&self) -> u64 {
         self.back(0)
     }
 
-    /// The version so many before the newest, or the oldest.
+    /// Returns the object version `before` steps before the newest, or the oldest.
     pub(crate) fn back(&self, before: usize) -> u64 {
         let mut newest_first = self.versions.iter().rev();
         newest_first.nth(before).or(self.versions.first()).copied().unwrap_or(1)
     }
 
-    /// An answer in its normal form.
-    pub(crate) fn normal(&self, value: &Value) -> Value {
-        self.shown("", value)
+    /// Returns the normal form of a response.
+    pub(crate) fn normalize(&self, value: &Value) -> Value {
+        self.normalize_field("", value)
     }
 
-    fn shown(&self, key: &str, value: &Value) -> Value {
+    fn normalize_field(&self, key: &str, value: &Value) -> Value {
         match value {
             Value::Object(map) if key == "metadata" && !map.contains_key("name") => {
                 let kept = map.iter().filter(|(key, _)| *key != "managedFields");
-                let shown = kept.map(|(key, value)| match (key.as_str(), value.as_str()) {
+                let normalized = kept.map(|(key, value)| match (key.as_str(), value.as_str()) {
                     ("resourceVersion", Some(text)) if text.parse::<u64>().is_ok() => {
-                        (key.clone(), self.place(text.parse().unwrap_or_default()).into())
+                        (key.clone(), self.position(text.parse().unwrap_or_default()).into())
                     }
-                    _ => (key.clone(), self.shown(key, value)),
+                    _ => (key.clone(), self.normalize_field(key, value)),
                 });
-                shown.collect()
+                normalized.collect()
             }
             Value::Object(map) => {
                 let is_column = map.contains_key("priority") && map.contains_key("description");
                 let kept = map
                     .iter()
                     .filter(|(key, _)| *key != "managedFields" && !(is_column && *key == "description"));
-                kept.map(|(key, value)| (key.clone(), self.shown(key, value))).collect()
+                kept.map(|(key, value)| (key.clone(), self.normalize_field(key, value))).collect()
             }
-            Value::Array(items) => items.iter().map(|item| self.shown(key, item)).collect(),
-            Value::String(text) => self.text(key, text).into(),
+            Value::Array(items) => items.iter().map(|item| self.normalize_field(key, item)).collect(),
+            Value::String(text) => self.normalize_text(key, text).into(),
             Value::Number(_) if matches!(key, "nodePort" | "healthCheckNodePort") => "<port>".into(),
             value => value.clone(),
         }
     }
 
-    fn text(&self, key: &str, text: &str) -> String {
+    fn normalize_text(&self, key: &str, text: &str) -> String {
         match key {
             "resourceVersion" => match text.parse() {
                 Ok(version) => return self.version(version),
@@ -153,7 +154,7 @@ impl Symbols {
         if text.strip_prefix("10.0.0.").is_some_and(|rest| rest.parse::<u8>().is_ok()) {
             return "<address>".to_owned();
         }
-        let mut text = self.quoted(&without_managed_fields(text));
+        let mut text = self.normalize_quoted(&without_managed_fields(text));
         for (number, name) in self.generated.iter().enumerate() {
             text = text.replace(name, &format!("<generated{}>", number + 1));
         }
@@ -163,7 +164,7 @@ impl Symbols {
                 text = text.replace(uid, first);
             }
         }
-        text = moments(&text);
+        text = replace_times(&text);
         if text.contains("127.0.0.1:") {
             text = replace_digits(&text, |before, _| {
                 before.ends_with("127.0.0.1:").then(|| "<port>".to_owned())
@@ -172,11 +173,12 @@ impl Symbols {
         if text.contains("ersion") {
             let is_list = !is_yaml_object(&text);
             text = replace_digits(&text, |before, number| {
-                let is_place = ["(", "current: ", "resource version: "].iter().any(|it| before.ends_with(it))
-                    || is_list && before.ends_with("\n  resourceVersion: \"");
+                let is_position =
+                    ["(", "current: ", "resource version: "].iter().any(|it| before.ends_with(it))
+                        || is_list && before.ends_with("\n  resourceVersion: \"");
                 let is_named = before.ends_with("resourceVersion: \"");
-                match (is_place, is_named || self.versions.contains(&number)) {
-                    (true, _) => Some(self.place(number)),
+                match (is_position, is_named || self.versions.contains(&number)) {
+                    (true, _) => Some(self.position(number)),
                     (_, true) => Some(self.version(number)),
                     _ => None,
                 }
@@ -189,24 +191,24 @@ impl Symbols {
         tokens.collect()
     }
 
-    /// A text with the objects that it quotes in their normal form.
-    fn quoted(&self, text: &str) -> String {
+    /// Normalizes the objects that are quoted in a text.
+    fn normalize_quoted(&self, text: &str) -> String {
         let Some((before, _)) = text.split_once(r#""{\""#) else { return text.to_owned() };
         let mut quotes = serde_json::Deserializer::from_str(&text[before.len()..]).into_iter::<String>();
         let object = quotes.next().and_then(|quote| serde_json::from_str(&quote.ok()?).ok());
         let Some(object @ Value::Object(_)) = object else { return text.to_owned() };
         let after = &text[before.len() + quotes.byte_offset()..];
-        format!("{before}{}{}", sorted(self.shown("", &object)), self.quoted(after))
+        format!("{before}{}{}", sorted(self.normalize_field("", &object)), self.normalize_quoted(after))
     }
 
     fn version(&self, version: u64) -> String {
         match self.versions.contains(&version) {
             true => format!("v{}", self.versions.range(..=version).count()),
-            false => self.place(version),
+            false => self.position(version),
         }
     }
 
-    fn place(&self, version: u64) -> String {
+    fn position(&self, version: u64) -> String {
         format!(">=v{}", self.versions.range(..=version).count())
     }
 
@@ -215,10 +217,10 @@ impl Symbols {
         match decoded.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) {
             Some(mut token) => {
                 if let Some(version) = token["rv"].as_u64() {
-                    token["rv"] = json!(self.place(version));
+                    token["rv"] = json!(self.position(version));
                 }
                 if let Some(start) = token["start"].as_str() {
-                    token["start"] = self.text("", start).into();
+                    token["start"] = self.normalize_text("", start).into();
                 }
                 token.to_string()
             }
@@ -227,7 +229,7 @@ impl Symbols {
     }
 }
 
-/// A document with the fields of its objects in the order of their names.
+/// Sorts the fields of all objects in a document by name.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -239,7 +241,7 @@ fn sorted(value: Value) -> Value {
     }
 }
 
-/// The UIDs in a text.
+/// Returns the UIDs in a text.
 fn uids(text: &str) -> impl Iterator<Item = &str> {
     let is_uid = |part: &str| {
         part.bytes().enumerate().all(|(at, byte)| match at {
@@ -262,12 +264,12 @@ fn uids(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Replaces the moments in a text that are close to now.
-fn moments(text: &str) -> String {
+/// Replaces the times in a text that are close to now.
+fn replace_times(text: &str) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let is_near = |word: &str| {
-        let moment = word.parse::<Timestamp>().ok();
-        moment.is_some_and(|it| (it.seconds - i64::try_from(now).unwrap_or_default()).abs() < NEAR)
+        let time = word.parse::<Timestamp>().ok();
+        time.is_some_and(|it| (it.seconds - i64::try_from(now).unwrap_or_default()).abs() < NEAR)
     };
     if !text.contains('T') || !text.contains('Z') {
         return text.to_owned();
@@ -278,8 +280,8 @@ fn moments(text: &str) -> String {
             let word = piece.trim_end_matches([' ', '"', '\n']);
             match is_near(word) {
                 true => {
-                    let symbol = if word.contains('.') { "<microtime>" } else { "<time>" };
-                    format!("{symbol}{}", &piece[word.len()..])
+                    let placeholder = if word.contains('.') { "<microtime>" } else { "<time>" };
+                    format!("{placeholder}{}", &piece[word.len()..])
                 }
                 false => piece.to_owned(),
             }
@@ -287,14 +289,15 @@ fn moments(text: &str) -> String {
         .collect()
 }
 
-/// `12s`, `3m4s`: at least one number, each with its unit.
+/// Returns whether a text is an age such as `12s` or `3m4s`.
 fn is_age(text: &str) -> bool {
     let is_part =
         |part: &str| part.len() > 1 && part[..part.len() - 1].bytes().all(|byte| byte.is_ascii_digit());
     text.ends_with(['s', 'm', 'h', 'd']) && text.split_inclusive(['s', 'm', 'h', 'd']).all(is_part)
 }
 
-fn replace_digits(text: &str, symbol: impl Fn(&str, u64) -> Option<String>) -> String {
+/// Replaces each whole number in a text. The function receives the text before the number, and the number.
+fn replace_digits(text: &str, replacement: impl Fn(&str, u64) -> Option<String>) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
@@ -303,15 +306,15 @@ fn replace_digits(text: &str, symbol: impl Fn(&str, u64) -> Option<String>) -> S
         out.push_str(&rest[..at]);
         let is_alone = !out.ends_with(|c: char| c.is_alphanumeric())
             && !rest[at + digits..].starts_with(|c: char| c.is_alphanumeric());
-        let shown = number.parse().ok().filter(|_| is_alone).and_then(|parsed| symbol(&out, parsed));
-        out.push_str(shown.as_deref().unwrap_or(number));
+        let replaced = number.parse().ok().filter(|_| is_alone).and_then(|parsed| replacement(&out, parsed));
+        out.push_str(replaced.as_deref().unwrap_or(number));
         rest = &rest[at + digits..];
     }
     out.push_str(rest);
     out
 }
 
-/// An object in YAML without its `managedFields`.
+/// Removes `managedFields` from a YAML object.
 fn without_managed_fields(text: &str) -> String {
     if !text.contains("  managedFields:\n") {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Open watch: a watch that is left open while other requests are made, and read later.
+//! Open watch: a watch that stays open during other requests and is read later.
 
 use bytes::Bytes;
 use http::Request;
@@ -8,10 +8,10 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 
 use super::differential::Outcome;
-use super::differential::answer::{self, Answer, Watch};
 use super::differential::pair::{PATIENCE, Pair, Side};
+use super::differential::response::{self, ApiResponse, Watch};
 
-/// A watch that is open.
+/// An open watch, and the bytes read from it.
 pub(crate) struct OpenWatch {
     head: Parts,
     body: Incoming,
@@ -24,38 +24,38 @@ impl OpenWatch {
         Ok(Self { head, body, bytes: Vec::new() })
     }
 
-    /// What was told until an object came of this version. Where the watch was refused, the refusal.
-    pub(crate) async fn until(mut self, version: &str) -> Outcome<Answer> {
+    /// Reads up to the event of the object with this version. If the server rejected the watch, returns the rejection.
+    pub(crate) async fn until(mut self, version: &str) -> Outcome<ApiResponse> {
         match tokio::time::timeout(PATIENCE, self.read_until(version)).await {
-            Ok(answer) => answer,
-            Err(_) => Ok(Answer(json!({"broken": "no end of it", "told": self.told()?.0}))),
+            Ok(response) => response,
+            Err(_) => Ok(ApiResponse(json!({"broken": "timed out", "received": self.received()?.0}))),
         }
     }
 
-    async fn read_until(&mut self, version: &str) -> Outcome<Answer> {
+    async fn read_until(&mut self, version: &str) -> Outcome<ApiResponse> {
         while let Some(frame) = self.body.frame().await {
-            let before = answer::events_in(&self.head.headers, &self.bytes);
+            let before = response::count_events(&self.head.headers, &self.bytes);
             self.bytes.extend_from_slice(frame?.data_ref().map_or(&[], |data| data));
-            if answer::events_in(&self.head.headers, &self.bytes) == before {
+            if response::count_events(&self.head.headers, &self.bytes) == before {
                 continue;
             }
-            let told = self.told()?;
-            let is_last = |event: &Value| is_of(event, version);
-            if told.0["events"].as_array().is_some_and(|events| events.iter().any(is_last)) {
-                return Ok(told);
+            let received = self.received()?;
+            let is_last = |event: &Value| has_version(event, version);
+            if received.0["events"].as_array().is_some_and(|events| events.iter().any(is_last)) {
+                return Ok(received);
             }
         }
-        self.told()
+        self.received()
     }
 
-    fn told(&self) -> Outcome<Answer> {
-        let events = answer::events_in(&self.head.headers, &self.bytes);
-        Answer::read(self.head.status, &self.head.headers, &self.bytes, Watch::Events(events))
+    fn received(&self) -> Outcome<ApiResponse> {
+        let events = response::count_events(&self.head.headers, &self.bytes);
+        ApiResponse::read(self.head.status, &self.head.headers, &self.bytes, Watch::Events(events))
     }
 }
 
-/// Whether an event is of an object of this version, whatever its shape.
-fn is_of(event: &Value, version: &str) -> bool {
+/// Returns whether an event has an object or a table row of this version.
+fn has_version(event: &Value, version: &str) -> bool {
     let object = &event["object"];
     let has = |object: &Value| object["metadata"]["resourceVersion"] == version;
     has(object) || object["rows"].as_array().is_some_and(|rows| rows.iter().any(|row| has(&row["object"])))

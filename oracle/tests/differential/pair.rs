@@ -1,4 +1,4 @@
-//! Pair: a real kube-apiserver and ours, asked the same.
+//! Pair: a real kube-apiserver and ours, which receive the same requests.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_oracle::{Client, Cluster};
 
 use super::Outcome;
-use super::answer::{self, Answer, Watch};
+use super::response::{self, ApiResponse, Watch};
 
-/// How long a server may take to say what it has to say.
+/// Timeout of one request, including its response body.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Which of the two.
+/// One of the two servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Real,
@@ -47,25 +47,26 @@ impl Pair {
         }
     }
 
-    /// Sends a request and reads the answer; a watch is left after so many events.
-    pub(crate) async fn ask(
+    /// Sends a request and reads the response; closes a watch after `events` events. A failed request becomes a
+    /// response with the key `broken`.
+    pub(crate) async fn request(
         &self,
         side: Side,
         request: Request<Bytes>,
         events: Option<usize>,
-    ) -> Outcome<Answer> {
-        let what = format!("{side:?} {} {}", request.method(), request.uri());
+    ) -> Outcome<ApiResponse> {
+        let label = format!("{side:?} {} {}", request.method(), request.uri());
         match tokio::time::timeout(PATIENCE, self.read(side, request, events)).await {
-            Ok(Ok(answer)) => Ok(answer),
+            Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => {
-                eprintln!("{what}: {error}: {:?}", error.source());
-                Ok(Answer(json!({"broken": error.to_string()})))
+                eprintln!("{label}: {error}: {:?}", error.source());
+                Ok(ApiResponse(json!({"broken": error.to_string()})))
             }
-            Err(_) => Ok(Answer(json!({"broken": "no end of it"}))),
+            Err(_) => Ok(ApiResponse(json!({"broken": "timed out"}))),
         }
     }
 
-    async fn read(&self, side: Side, request: Request<Bytes>, events: Option<usize>) -> Outcome<Answer> {
+    async fn read(&self, side: Side, request: Request<Bytes>, events: Option<usize>) -> Outcome<ApiResponse> {
         let watch = match is_watch(&request) {
             true => Watch::Events(events.unwrap_or(usize::MAX)),
             false => Watch::No,
@@ -74,15 +75,15 @@ impl Pair {
         let mut bytes = Vec::new();
         while let Some(frame) = body.frame().await {
             bytes.extend_from_slice(frame?.data_ref().map_or(&[], |data| data));
-            if events.is_some_and(|events| answer::events_in(&head.headers, &bytes) >= events) {
+            if events.is_some_and(|events| response::count_events(&head.headers, &bytes) >= events) {
                 break;
             }
         }
-        Answer::read(head.status, &head.headers, &bytes, watch)
+        ApiResponse::read(head.status, &head.headers, &bytes, watch)
     }
 
-    /// Waits until the real server's cache of a collection is as new as a version: what it lists at any version
-    /// is then no older.
+    /// Waits until the real server's watch cache of a collection has reached a version, so that it serves no older
+    /// state to requests that accept any version.
     pub(crate) async fn catch_up(&self, path: &str, version: u64) -> Outcome {
         let path = path.split('?').next().unwrap_or_default().replace("/v1/watch/", "/v1/");
         let uri = format!("{path}?resourceVersion={version}&resourceVersionMatch=NotOlderThan&limit=1");
@@ -93,9 +94,9 @@ impl Pair {
 
 fn is_watch(request: &Request<Bytes>) -> bool {
     let query = request.uri().query().unwrap_or_default();
-    let asks = |pair: &str| {
+    let is_set = |pair: &str| {
         pair.starts_with("watch=") && !matches!(pair, "watch=0" | "watch=false") || pair == "watch"
     };
     *request.method() == http::Method::GET
-        && (request.uri().path().contains("/v1/watch/") || query.split('&').any(asks))
+        && (request.uri().path().contains("/v1/watch/") || query.split('&').any(is_set))
 }

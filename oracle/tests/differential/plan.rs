@@ -1,18 +1,18 @@
-//! Plan: a sequence of requests out of a seed, over few names so that they meet.
+//! Plan: a random sequence of requests on a few names, so that requests often meet the same object.
 //!
-//! `<latest PATH>`, `<uid PATH>`, `<version N>`, `<continue>` and `<page N NAME>` stand for what each server has said
-//! itself: the newest version and the UID of an object, the Nth newest of all versions, the last token, and one for what
-//! came after a name at the Nth newest version.
+//! `<latest PATH>`, `<uid PATH>`, `<version N>`, `<continue>` and `<page N NAME>` are placeholders for values from
+//! each server's own responses: the newest version and the UID of an object, the Nth newest of all versions, the last
+//! continue token, and a continue token that starts after a name at the Nth newest version.
 //!
-//! A watch is opened by one step and read by a later one, which first writes an object that the watch is told of: what
-//! was told up to that one is what both servers must have told.
+//! One step opens a watch, and a later step closes it: it creates an object that the watch selects, and reads the
+//! watch up to the event of that object. Both servers must have sent the same events until then.
 
 use std::fmt;
 
 use http::Method;
 use serde_json::{Value, json};
 
-/// Numbers out of a seed.
+/// Seeded random numbers.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -25,12 +25,12 @@ impl Random {
         usize::try_from(self.0 >> 33).unwrap_or_default() % bound
     }
 
-    fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
         words[self.below(words.len())]
     }
 
-    fn once_in(&mut self, times: usize) -> bool {
-        self.below(times) == 0
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
     }
 }
 
@@ -42,27 +42,28 @@ pub(crate) struct Step {
     pub(crate) accept: &'static str,
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
-    pub(crate) watch: Watching,
+    pub(crate) watch: WatchStep,
 }
 
-/// What a step has to do with a watch.
+/// Whether a step opens or closes a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Watching {
-    /// Nothing.
-    No,
-    /// It opens the watch of this number.
+pub(crate) enum WatchStep {
+    /// Neither.
+    None,
+    /// Opens the watch with this number.
     Open(usize),
-    /// It writes what ends the watch of this number.
+    /// Creates the last object of the watch with this number, and reads the watch up to it.
     Close(usize),
 }
 
-/// A watch that is open: how its last object must be, and when it is written.
-struct Pending {
+/// An open watch: the object that closes it, and when.
+struct OpenWatch {
     number: usize,
     group: &'static str,
     resource: &'static str,
     namespace: String,
     label: Option<&'static str>,
+    /// Steps left before it is closed.
     steps: usize,
 }
 
@@ -71,13 +72,13 @@ impl fmt::Display for Step {
         let Self { method, path, accept, content_type, body, watch } = self;
         write!(f, "{method} {path} {accept} {content_type} {body}")?;
         match watch {
-            Watching::No => Ok(()),
+            WatchStep::None => Ok(()),
             watch => write!(f, " {watch:?}"),
         }
     }
 }
 
-/// What is written: path of the group, resource.
+/// The resources to write: path of the group version, and name.
 pub(crate) const KINDS: [(&str, &str); 6] = [
     ("/api/v1", "configmaps"),
     ("/api/v1", "secrets"),
@@ -93,35 +94,35 @@ const METADATA: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8
 const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// How long a watch stays open at most, in steps.
-const WATCHED_STEPS: usize = 20;
+/// Maximum number of steps between opening and closing a watch.
+const MAX_WATCH_STEPS: usize = 20;
 
-/// The requests of a seed, in namespaces `PREFIX-a` and `PREFIX-b`.
+/// Returns the requests for a seed, in the namespaces `PREFIX-a` and `PREFIX-b`.
 pub(crate) fn plan(seed: u64, prefix: &str, length: usize) -> Vec<Step> {
     let mut random = Random::new(seed);
     let mut steps = Vec::new();
-    let mut open: Vec<Pending> = Vec::new();
+    let mut open: Vec<OpenWatch> = Vec::new();
     let mut watches = 0;
     for left in (0..length).rev() {
-        if random.once_in(8) {
-            let (step, pending) = watch(&mut random, prefix, watches);
+        if random.one_in(8) {
+            let (step, opened) = watch(&mut random, prefix, watches);
             watches += 1;
             steps.push(step);
-            open.push(pending);
+            open.push(opened);
         } else {
             steps.push(step(&mut random, prefix));
         }
-        open.iter_mut().for_each(|pending| pending.steps = pending.steps.saturating_sub(1));
-        let is_over = |pending: &mut Pending| pending.steps == 0 || left == 0;
-        for pending in open.extract_if(.., is_over) {
-            steps.push(pending.close(&mut random));
+        open.iter_mut().for_each(|watch| watch.steps = watch.steps.saturating_sub(1));
+        let is_due = |watch: &mut OpenWatch| watch.steps == 0 || left == 0;
+        for watch in open.extract_if(.., is_due) {
+            steps.push(watch.close(&mut random));
         }
     }
     steps
 }
 
-impl Pending {
-    /// Writes the last object that the watch is told of.
+impl OpenWatch {
+    /// Returns the step that creates the last object that the watch selects.
     fn close(&self, random: &mut Random) -> Step {
         let Self { number, group, resource, namespace, label, .. } = self;
         let mut body = body(random, resource, &format!("last-{number}"));
@@ -138,15 +139,15 @@ impl Pending {
             accept: "",
             content_type: JSON,
             body: body.to_string(),
-            watch: Watching::Close(*number),
+            watch: WatchStep::Close(*number),
         }
     }
 }
 
-fn watch(random: &mut Random, prefix: &str, number: usize) -> (Step, Pending) {
+fn watch(random: &mut Random, prefix: &str, number: usize) -> (Step, OpenWatch) {
     let (group, resource) = KINDS[random.below(KINDS.len())];
-    let namespace = format!("{prefix}-{}", random.of(&["a", "b"]));
-    // What the servers have made themselves has no such label.
+    let namespace = format!("{prefix}-{}", random.pick(&["a", "b"]));
+    // Objects that the servers create themselves do not have this label.
     let (everywhere, selector, label) = match random.below(6) {
         0 => (true, "&labelSelector=app%3Da", Some("a")),
         1 => (false, "&labelSelector=app%3Da", Some("a")),
@@ -171,19 +172,19 @@ fn watch(random: &mut Random, prefix: &str, number: usize) -> (Step, Pending) {
         accept: [JSON, JSON, TABLE, METADATA, PROTOBUF][random.below(5)],
         content_type: "",
         body: String::new(),
-        watch: Watching::Open(number),
+        watch: WatchStep::Open(number),
     };
-    let steps = 1 + random.below(WATCHED_STEPS);
-    (step, Pending { number, group, resource, namespace, label, steps })
+    let steps = 1 + random.below(MAX_WATCH_STEPS);
+    (step, OpenWatch { number, group, resource, namespace, label, steps })
 }
 
 fn step(random: &mut Random, prefix: &str) -> Step {
     let (group, resource) = KINDS[random.below(KINDS.len())];
-    let namespace = format!("{prefix}-{}", random.of(&["a", "b"]));
+    let namespace = format!("{prefix}-{}", random.pick(&["a", "b"]));
     let collection = format!("{group}/namespaces/{namespace}/{resource}");
-    let name = random.of(&["x", "y", "x.y", "z"]);
+    let name = random.pick(&["x", "y", "x.y", "z"]);
     let object = format!("{collection}/{name}");
-    let dry = if random.once_in(8) { "dryRun=All" } else { "" };
+    let dry_run = if random.one_in(8) { "dryRun=All" } else { "" };
     let (one, many) = match random.below(6) {
         0 => (TABLE, TABLE),
         1 => (METADATA, METADATA_LIST),
@@ -196,16 +197,16 @@ fn step(random: &mut Random, prefix: &str) -> Step {
         accept,
         content_type: "",
         body: String::new(),
-        watch: Watching::No,
+        watch: WatchStep::None,
     };
     let get = |path: String| get_as(path, many);
     let write = |method, path: String, content_type, body: Value| Step {
         method,
-        path: if dry.is_empty() { path } else { format!("{path}?{dry}") },
+        path: if dry_run.is_empty() { path } else { format!("{path}?{dry_run}") },
         accept: "",
         content_type,
         body: body.to_string(),
-        watch: Watching::No,
+        watch: WatchStep::None,
     };
     match random.below(20) {
         0..=5 => write(Method::POST, collection, JSON, body(random, resource, name)),
@@ -231,35 +232,38 @@ fn step(random: &mut Random, prefix: &str) -> Step {
                     options["preconditions"] =
                         json!({"resourceVersion": format!("<version {}>", random.below(3))});
                 }
-                2 => options["propagationPolicy"] = random.of(&["Background", "Foreground", "Orphan"]).into(),
+                2 => {
+                    options["propagationPolicy"] =
+                        random.pick(&["Background", "Foreground", "Orphan"]).into();
+                }
                 _ => {}
             }
             write(Method::DELETE, object, JSON, options)
         }
-        14 if random.once_in(3) => {
+        14 if random.one_in(3) => {
             write(Method::DELETE, format!("{collection}?labelSelector=app%3Da"), JSON, json!({}))
         }
         14 | 15 => get_as(object, one),
         16 => get(format!("{collection}?limit={}", 1 + random.below(2))),
-        17 if random.once_in(2) => get(format!("{collection}?limit=2&continue=<continue>")),
+        17 if random.one_in(2) => get(format!("{collection}?limit=2&continue=<continue>")),
         17 => {
-            let (version, limit) = (random.below(8), random.of(&["", "&limit=1", "&limit=2"]));
+            let (version, limit) = (random.below(8), random.pick(&["", "&limit=1", "&limit=2"]));
             get(format!("{collection}?continue=<page {version} {name}>{limit}"))
         }
         18 => {
-            let selector = random.of(&[
+            let selector = random.pick(&[
                 "labelSelector=app%3Da",
                 "labelSelector=app!%3Da",
                 "labelSelector=!app",
                 "fieldSelector=metadata.name%3Dx",
                 "fieldSelector=metadata.name!%3Dx",
             ]);
-            // What the servers have made themselves has no such label.
-            let all = format!("{group}/{resource}?labelSelector=app%3D{}", random.of(&["a", "b"]));
-            get(if random.once_in(2) { format!("{collection}?{selector}") } else { all })
+            // Objects that the servers create themselves do not have this label.
+            let all = format!("{group}/{resource}?labelSelector=app%3D{}", random.pick(&["a", "b"]));
+            get(if random.one_in(2) { format!("{collection}?{selector}") } else { all })
         }
         _ => {
-            let at = random.of(&["NotOlderThan", "Exact"]);
+            let at = random.pick(&["NotOlderThan", "Exact"]);
             let version = random.below(6);
             get(format!("{collection}?resourceVersion=<version {version}>&resourceVersionMatch={at}"))
         }
@@ -267,12 +271,12 @@ fn step(random: &mut Random, prefix: &str) -> Step {
 }
 
 fn body(random: &mut Random, resource: &str, name: &str) -> Value {
-    let value = random.of(&["1", "2", "3"]);
+    let value = random.pick(&["1", "2", "3"]);
     let mut body = json!({"metadata": {"name": name}});
-    if !random.once_in(3) {
-        body["metadata"]["labels"] = json!({"app": random.of(&["a", "b"])});
+    if !random.one_in(3) {
+        body["metadata"]["labels"] = json!({"app": random.pick(&["a", "b"])});
     }
-    if random.once_in(6) {
+    if random.one_in(6) {
         body["metadata"]["finalizers"] = json!(["example.com/hold"]);
     }
     let template = json!({
@@ -300,8 +304,8 @@ fn body(random: &mut Random, resource: &str, name: &str) -> Value {
 }
 
 fn patch(random: &mut Random, resource: &str, object: &str) -> (&'static str, Value) {
-    let value = random.of(&["1", "2", "3"]);
-    let app = if random.once_in(3) { Value::Null } else { random.of(&["a", "b"]).into() };
+    let value = random.pick(&["1", "2", "3"]);
+    let app = if random.one_in(3) { Value::Null } else { random.pick(&["a", "b"]).into() };
     let containers = json!({"containers": [{"name": "c", "image": format!("i:{value}")}]});
     let inside = match resource {
         "configmaps" => json!({"data": {"k": value, "l": null}}),

@@ -1,4 +1,4 @@
-//! The client: transactions, leases, watches and endpoints, as a real etcd takes and answers them.
+//! The client: transactions, ranges, leases, watches and endpoints on a real etcd.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use watchkeeper_oracle::EtcdServer;
 use super::{client, gateway_range, soon};
 
 #[tokio::test]
-async fn a_transaction_compares_and_does_one_thing_or_the_other() {
+async fn a_transaction_runs_the_branch_that_its_comparison_selects() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     let create = || {
@@ -45,7 +45,7 @@ async fn a_transaction_compares_and_does_one_thing_or_the_other() {
         [("a".to_owned(), row(revision, "2")), ("b".to_owned(), row(updated.header.revision, "2"))];
     assert_eq!(gateway_range(&server, 0).await, expected.into());
 
-    let holds = [
+    let comparisons = [
         Compare::version("/c/a", CompareOp::Equal, 2),
         Compare::create_revision("/c/a", CompareOp::Less, revision + 1),
         Compare::mod_revision("/c/a", CompareOp::Greater, revision),
@@ -53,14 +53,14 @@ async fn a_transaction_compares_and_does_one_thing_or_the_other() {
         Compare::lease("/c/a", CompareOp::Equal, 0),
     ];
     let delete = Delete::prefix("/c/").previous();
-    let deleted = etcd.txn(holds.into_iter().fold(Txn::new(), Txn::when).then(delete)).await.unwrap();
+    let deleted = etcd.txn(comparisons.into_iter().fold(Txn::new(), Txn::when).then(delete)).await.unwrap();
     let [TxnOpResponse::Delete(delete)] = &deleted.responses[..] else { panic!("{deleted:?}") };
     assert_eq!((delete.deleted, delete.previous.len()), (2, 2));
     assert!(gateway_range(&server, 0).await.is_empty());
 }
 
 #[tokio::test]
-async fn ranges_are_limited_counted_and_of_the_past() {
+async fn ranges_support_limits_counts_and_past_revisions() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     let mut first = 0;
@@ -76,15 +76,15 @@ async fn ranges_are_limited_counted_and_of_the_past() {
     assert!(count.kvs.is_empty() && count.count == 3);
     let between = etcd.range(Range::between("/c/b", "/c/c")).await.unwrap();
     assert_eq!(between.kvs[0].key, "/c/b");
-    let then = etcd.range(Range::prefix("/c/").revision(first)).await.unwrap();
-    assert_eq!((then.kvs.len(), then.header.revision), (1, first + 2));
+    let at_first = etcd.range(Range::prefix("/c/").revision(first)).await.unwrap();
+    assert_eq!((at_first.kvs.len(), at_first.header.revision), (1, first + 2));
     let future = etcd.range(Range::prefix("/c/").revision(first + 100)).await;
     assert!(matches!(future, Err(Error::FutureRevision)), "{future:?}");
     etcd.compact(first + 1).await.unwrap();
     let past = etcd.range(Range::prefix("/c/").revision(first)).await;
     assert!(matches!(past, Err(Error::Compacted { .. })), "{past:?}");
-    let refused = etcd.put(Put::new("", "")).await;
-    assert!(matches!(refused, Err(Error::Rpc { code: 3, .. })), "{refused:?}");
+    let invalid = etcd.put(Put::new("", "")).await;
+    assert!(matches!(invalid, Err(Error::Rpc { code: 3, .. })), "{invalid:?}");
 }
 
 #[tokio::test]
@@ -105,19 +105,19 @@ async fn leases_are_granted_kept_alive_and_revoked() {
 }
 
 #[tokio::test]
-async fn a_watch_tells_what_was_and_how_far_it_has_got() {
+async fn a_watch_replays_past_changes_and_reports_progress() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     let first = etcd.put(Put::new("/c/a", "1")).await.unwrap().header.revision;
     etcd.put(Put::new("/d/a", "1")).await.unwrap();
     let mut watch = etcd.watch(&Watch::prefix("/c/").from(first).previous()).await.unwrap();
     assert_eq!(watch.created().revision, first + 1);
-    let old = soon("what was", watch.next()).await.unwrap();
+    let old = soon("the past write", watch.next()).await.unwrap();
     assert_eq!((&old.changes[0].kv.value[..], old.changes[0].kind), (&b"1"[..], ChangeKind::Put));
     etcd.delete(Delete::key("/c/a")).await.unwrap();
-    let gone = soon("the deletion", watch.next()).await.unwrap();
-    assert_eq!(gone.changes[0].kind, ChangeKind::Delete);
-    assert_eq!(gone.changes[0].previous.as_ref().unwrap().value, "1");
+    let deletion = soon("the deletion", watch.next()).await.unwrap();
+    assert_eq!(deletion.changes[0].kind, ChangeKind::Delete);
+    assert_eq!(deletion.changes[0].previous.as_ref().unwrap().value, "1");
     let elsewhere = etcd.put(Put::new("/d/a", "2")).await.unwrap().header.revision;
     watch.request_progress();
     let progress = soon("progress", watch.next()).await.unwrap();
@@ -133,18 +133,22 @@ async fn a_watch_tells_what_was_and_how_far_it_has_got() {
 }
 
 #[tokio::test]
-async fn an_endpoint_where_nobody_listens_makes_way_for_the_next() {
+async fn the_client_fails_over_from_an_unreachable_endpoint() {
     let mut server = EtcdServer::start().await.unwrap();
     let mut second = EtcdServer::start().await.unwrap();
     let etcd = Etcd::builder(["http://127.0.0.1:1", server.url(), second.url()]).build().unwrap();
-    // They are no cluster, which shows who has answered.
+    // The two servers do not form a cluster, so their contents show which of them responded.
     client(&second).put(Put::new("/c/second", "1")).await.unwrap();
     assert_eq!(etcd.range(Range::key("/c/second")).await.unwrap().count, 0);
     server.kill().unwrap();
-    assert_eq!(etcd.range(Range::key("/c/second")).await.unwrap().count, 1, "a read is asked again");
+    assert_eq!(
+        etcd.range(Range::key("/c/second")).await.unwrap().count,
+        1,
+        "the read is retried on the next endpoint"
+    );
     second.kill().unwrap();
-    let nobody = etcd.range(Range::key("/c/second")).await;
-    assert!(matches!(nobody, Err(Error::Unreachable(_))), "{nobody:?}");
+    let unreachable = etcd.range(Range::key("/c/second")).await;
+    assert!(matches!(unreachable, Err(Error::Unreachable(_))), "{unreachable:?}");
     server.restart().await.unwrap();
     etcd.put(Put::new("/c/first", "1")).await.unwrap();
     assert_eq!(gateway_range(&server, 0).await.len(), 1);

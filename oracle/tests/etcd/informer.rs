@@ -1,4 +1,4 @@
-//! Informers: what they hold is what a range shows, whatever happens to the connection, to etcd and to its history.
+//! Informers: their contents equal a range request despite lost connections, restarts of etcd and compactions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,28 +15,29 @@ use watchkeeper_oracle::EtcdServer;
 use watchkeeper_testkit::{FaultProxy, NetworkFault};
 use watchkeeper_wire::Kind;
 
-use super::{client, gateway_range, held, put, soon};
+use super::{client, gateway_range, keys_of, put, soon};
 
+/// Counts completed lists.
 #[derive(Clone, Default)]
-struct Lists(Arc<AtomicU64>);
+struct ListCounter(Arc<AtomicU64>);
 
-impl Lists {
-    fn so_far(&self) -> u64 {
+impl ListCounter {
+    fn get(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
     }
 }
 
-impl Observer for Lists {
+impl Observer for ListCounter {
     fn list_ends(&mut self, _: Duration, _: u64) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-async fn start(source: EtcdSource) -> (Informer, Lists) {
-    let lists = Lists::default();
+async fn start(source: EtcdSource) -> (Informer, ListCounter) {
+    let lists = ListCounter::default();
     let observer = lists.clone();
     let kind = Kind::new("example.com", "v1", "Value");
-    // What goes wrong here goes wrong often, and the usual delays would grow to half a minute.
+    // With this many failures, the default delays would grow to half a minute.
     let backoff =
         Backoff { base: Duration::from_millis(100), cap: Duration::from_millis(500), ..Backoff::default() };
     let configure = |reflector: Reflector<_>| reflector.observer(observer).backoff(backoff);
@@ -46,7 +47,7 @@ async fn start(source: EtcdSource) -> (Informer, Lists) {
     (informer, lists)
 }
 
-/// A wire that can break, and a client at its end.
+/// Returns a proxy that injects network faults, and a client that connects through it.
 async fn through_proxy(server: &EtcdServer) -> (FaultProxy, Etcd) {
     let address = server.url().strip_prefix("http://").unwrap().parse().unwrap();
     let proxy = FaultProxy::start(address).await.unwrap();
@@ -54,20 +55,21 @@ async fn through_proxy(server: &EtcdServer) -> (FaultProxy, Etcd) {
     (proxy, etcd)
 }
 
-/// Waits until the informer has seen a revision, and sees what it holds then: nothing is written meanwhile.
-async fn agrees(informer: &Informer, server: &EtcdServer, revision: u64) {
+/// Waits until the informer has reached a revision, and compares its contents with etcd's. Nothing may be written
+/// meanwhile.
+async fn assert_agrees(informer: &Informer, server: &EtcdServer, revision: u64) {
     soon("the last write", informer.store().wait_for(&revision.into())).await;
     let snapshot = informer.store().snapshot();
-    assert_eq!(held(snapshot.iter().map(|object| &**object)), gateway_range(server, 0).await);
+    assert_eq!(keys_of(snapshot.iter().map(|object| &**object)), gateway_range(server, 0).await);
 }
 
-/// Writes of every sort. Returns the last revision.
+/// Puts, deletes and runs transactions. Returns the last revision.
 async fn write(etcd: &Etcd, turn: u64) -> u64 {
     for number in 0..30 {
         put(etcd, &format!("/c/shop/o{number}"), turn).await;
         put(etcd, &format!("/c/{turn}-{number}"), turn).await;
     }
-    // Several keys at one revision, and a key that goes and comes back.
+    // Several keys at one revision, and a key that is deleted and recreated.
     let txn = (0..20).map(|number| Put::new(format!("/c/bulk/o{number}"), format!(r#"{{"turn":{turn}}}"#)));
     etcd.txn(txn.fold(Txn::new(), Txn::then)).await.unwrap();
     etcd.delete(Delete::key("/c/shop/o3")).await.unwrap();
@@ -78,49 +80,49 @@ async fn write(etcd: &Etcd, turn: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn an_informer_is_what_a_range_shows_object_by_object() {
+async fn an_informer_equals_a_range_request() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     let revision = write(&etcd, 1).await;
     let (informer, lists) = start(EtcdSource::new(etcd.clone(), "/c/")).await;
-    agrees(&informer, &server, revision).await;
+    assert_agrees(&informer, &server, revision).await;
     for turn in 2..6 {
         let revision = write(&etcd, turn).await;
-        agrees(&informer, &server, revision).await;
+        assert_agrees(&informer, &server, revision).await;
     }
-    assert_eq!(lists.so_far(), 1);
+    assert_eq!(lists.get(), 1);
     let reader = informer.reader::<serde_json::Value>(Keep::Encoded);
     assert_eq!(reader.namespace("shop").get("o3").unwrap().unwrap()["turn"], 1005);
     informer.stop().await;
 }
 
 #[tokio::test]
-async fn after_a_lost_connection_it_goes_on_and_after_a_compaction_it_lists_again() {
+async fn the_informer_resumes_after_a_lost_connection_and_relists_after_a_compaction() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     write(&etcd, 1).await;
     let (proxy, through) = through_proxy(&server).await;
     let (informer, lists) = start(EtcdSource::new(through, "/c/")).await;
 
-    for (turn, compacts, expected) in [(2, false, 1), (3, true, 2), (4, false, 2), (5, true, 3)] {
-        // The watch has brought something, so that its end is not taken for a refusal.
+    for (turn, compact, expected_lists) in [(2, false, 1), (3, true, 2), (4, false, 2), (5, true, 3)] {
+        // The watch delivers an event first, so that the reflector does not take its end for a rejection.
         let revision = put(&etcd, "/c/marker", turn).await;
         soon("the marker", informer.store().wait_for(&revision.into())).await;
         proxy.refuse().await.unwrap();
         assert!(proxy.inject(NetworkFault::reset()) > 0);
         let revision = write(&etcd, turn).await;
-        if compacts {
+        if compact {
             etcd.compact(i64::try_from(revision).unwrap()).await.unwrap();
         }
         proxy.accept().await.unwrap();
-        agrees(&informer, &server, revision).await;
-        assert_eq!(lists.so_far(), expected, "in turn {turn}");
+        assert_agrees(&informer, &server, revision).await;
+        assert_eq!(lists.get(), expected_lists, "in turn {turn}");
     }
     informer.stop().await;
 }
 
 #[tokio::test]
-async fn an_etcd_that_is_killed_and_started_again_is_followed_further() {
+async fn the_informer_resumes_after_etcd_is_killed_and_restarted() {
     let mut server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     write(&etcd, 1).await;
@@ -132,14 +134,14 @@ async fn an_etcd_that_is_killed_and_started_again_is_followed_further() {
         assert!(etcd.put(Put::new("/c/lost", "{}")).await.unwrap_err().is_unavailable());
         server.restart().await.unwrap();
         let revision = write(&etcd, turn).await;
-        agrees(&informer, &server, revision).await;
+        assert_agrees(&informer, &server, revision).await;
     }
-    assert_eq!(lists.so_far(), 1, "nothing was forgotten");
+    assert_eq!(lists.get(), 1, "no relist was needed");
     informer.stop().await;
 }
 
 #[tokio::test]
-async fn the_end_of_a_lease_is_heard_as_a_deletion() {
+async fn an_expired_lease_is_reported_as_a_deletion() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     let lease = etcd.lease_grant(Duration::from_secs(1)).await.unwrap();
@@ -151,14 +153,14 @@ async fn the_end_of_a_lease_is_heard_as_a_deletion() {
             match events.next().await.unwrap() {
                 RawEvent::Event(Delta::Deleted { old, last }) => return (old, last.unwrap()),
                 RawEvent::Event(_) => {}
-                RawEvent::Lagged(_) => panic!("there are few"),
+                RawEvent::Lagged(_) => panic!("the queue is large enough"),
             }
         }
     })
     .await;
     let (old, last) = deleted;
     assert_eq!(last.metadata.key().to_string(), "shop/leased");
-    assert_eq!(last.encoded, old.encoded, "its last state");
+    assert_eq!(last.encoded, old.encoded, "`last` has the last value");
     assert_eq!(last.metadata.uid(), written.header.revision.to_string());
     assert!(
         last.metadata.resource_version().as_u64().unwrap()
@@ -169,7 +171,7 @@ async fn the_end_of_a_lease_is_heard_as_a_deletion() {
 }
 
 #[tokio::test]
-async fn bookmarks_keep_an_idle_prefix_up_with_the_others() {
+async fn bookmarks_advance_the_version_of_an_idle_prefix() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     put(&etcd, "/c/quiet", 1).await;
@@ -181,17 +183,17 @@ async fn bookmarks_keep_an_idle_prefix_up_with_the_others() {
         revision = put(&etcd, "/d/noisy", turn).await;
         soon("a bookmark", informer.store().wait_for(&revision.into())).await;
     }
-    // What is forgotten up to there is not missed.
+    // The bookmark is past the compacted revision, so no relist is needed.
     etcd.compact(i64::try_from(revision).unwrap()).await.unwrap();
     assert!(proxy.inject(NetworkFault::reset()) > 0);
     let revision = put(&etcd, "/c/quiet", 2).await;
-    agrees(&informer, &server, revision).await;
-    assert_eq!(lists.so_far(), 1);
+    assert_agrees(&informer, &server, revision).await;
+    assert_eq!(lists.get(), 1);
     informer.stop().await;
 }
 
 #[tokio::test]
-async fn etcd_itself_tells_how_far_it_has_got() {
+async fn progress_notifications_of_etcd_advance_the_version() {
     let server = EtcdServer::builder().arg("--watch-progress-notify-interval=100ms").start().await.unwrap();
     let etcd = client(&server);
     put(&etcd, "/c/quiet", 1).await;
@@ -203,7 +205,7 @@ async fn etcd_itself_tells_how_far_it_has_got() {
 }
 
 #[tokio::test]
-async fn a_revision_that_comes_in_fragments_is_told_whole() {
+async fn all_changes_of_a_fragmented_revision_are_delivered() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     let value = format!(r#"{{"text":"{}"}}"#, "x".repeat(20_000));
@@ -219,7 +221,7 @@ async fn a_revision_that_comes_in_fragments_is_told_whole() {
     let deleted = etcd.delete(Delete::prefix("/c/")).await.unwrap();
     assert_eq!(deleted.deleted, 200);
     let first = soon("the first fragment", plain.next()).await.unwrap();
-    assert!(first.fragment && first.changes.len() < 200, "it comes in fragments");
+    assert!(first.fragment && first.changes.len() < 200, "the response is fragmented");
     assert_eq!(first.changes[0].kind, ChangeKind::Delete);
     let end = u64::try_from(deleted.header.revision).unwrap();
     for number in 0..200 {
@@ -232,42 +234,45 @@ async fn a_revision_that_comes_in_fragments_is_told_whole() {
 }
 
 #[tokio::test]
-async fn values_that_cannot_be_read_are_reported_and_are_no_objects() {
+async fn invalid_values_are_reported_and_skipped() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
-    etcd.put(Put::new("/c/torn", "no JSON")).await.unwrap();
-    put(&etcd, "/c/whole", 1).await;
+    etcd.put(Put::new("/c/invalid", "not JSON")).await.unwrap();
+    put(&etcd, "/c/valid", 1).await;
     let reported = Arc::new(AtomicU64::new(0));
-    let hear = reported.clone();
+    let counter = reported.clone();
     let source = EtcdSource::new(etcd.clone(), "/c/").on_skipped(move |skipped| {
-        assert!(skipped.kv.value.starts_with(b"no JSON"), "{skipped:?}");
-        hear.fetch_add(1, Ordering::SeqCst);
+        assert!(skipped.kv.value.starts_with(b"not JSON"), "{skipped:?}");
+        counter.fetch_add(1, Ordering::SeqCst);
     });
     let (informer, _) = start(source).await;
     let names = || {
         let all = informer.store().snapshot();
         all.iter().map(|object| object.metadata.key().to_string()).collect::<Vec<_>>()
     };
-    assert_eq!((names(), reported.load(Ordering::SeqCst)), (vec!["whole".to_owned()], 1));
-    put(&etcd, "/c/torn", 2).await;
-    etcd.put(Put::new("/c/whole", "no JSON either")).await.unwrap();
+    assert_eq!((names(), reported.load(Ordering::SeqCst)), (vec!["valid".to_owned()], 1));
+    put(&etcd, "/c/invalid", 2).await;
+    etcd.put(Put::new("/c/valid", "not JSON either")).await.unwrap();
     let revision = put(&etcd, "/c/last", 2).await;
     soon("the last write", informer.store().wait_for(&revision.into())).await;
-    assert_eq!((names(), reported.load(Ordering::SeqCst)), (vec!["last".to_owned(), "torn".to_owned()], 2));
+    assert_eq!(
+        (names(), reported.load(Ordering::SeqCst)),
+        (vec!["invalid".to_owned(), "last".to_owned()], 2)
+    );
     informer.stop().await;
 }
 
 #[tokio::test]
-async fn labels_in_json_select_objects_while_they_have_them() {
+async fn label_selectors_follow_changes_of_labels() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
-    let paint = async |name: &str, colour: &str| {
+    let put_colour = async |name: &str, colour: &str| {
         let value = format!(r#"{{"metadata":{{"labels":{{"colour":"{colour}"}}}}}}"#);
         etcd.put(Put::new(format!("/c/{name}"), value)).await.unwrap().header.revision
     };
-    paint("a", "red").await;
-    paint("b", "blue").await;
-    paint("c", "red").await;
+    put_colour("a", "red").await;
+    put_colour("b", "blue").await;
+    put_colour("c", "red").await;
     let reds: LabelSelector = "colour=red".parse().unwrap();
     let (informer, _) = start(EtcdSource::new(etcd.clone(), "/c/").labels(reds)).await;
     let names = || {
@@ -275,8 +280,8 @@ async fn labels_in_json_select_objects_while_they_have_them() {
         all.iter().map(|object| object.metadata.key().to_string()).collect::<Vec<_>>()
     };
     assert_eq!(names(), ["a", "c"]);
-    paint("a", "blue").await;
-    let revision = paint("b", "red").await;
+    put_colour("a", "blue").await;
+    let revision = put_colour("b", "red").await;
     soon("the last write", informer.store().wait_for(&u64::try_from(revision).unwrap().into())).await;
     assert_eq!(names(), ["b", "c"]);
     informer.stop().await;

@@ -1,4 +1,4 @@
-//! Lists: pages of one revision, and what has left the history or has not come to be.
+//! Lists: pages at one revision, and compacted and future revisions.
 
 use std::num::NonZeroU32;
 
@@ -10,7 +10,7 @@ use watchkeeper_core::{
 use watchkeeper_etcd::{Delete, Etcd, EtcdSource, Put, Txn};
 use watchkeeper_oracle::EtcdServer;
 
-use super::{client, gateway_range, held, put};
+use super::{client, gateway_range, keys_of, put};
 
 const OBJECTS: u64 = 1200;
 
@@ -30,16 +30,16 @@ async fn list(
 ) -> Result<(Vec<Object>, ListMeta), ListError> {
     let request = ListRequest { at, limit: limit.and_then(NonZeroU32::new) };
     let mut parts: Vec<ListPart> = source.list(request).try_collect().await?;
-    let Some(ListPart::End(end)) = parts.pop() else { panic!("a list has an end") };
+    let Some(ListPart::End(end)) = parts.pop() else { panic!("the list has no end") };
     let items = parts.into_iter().map(|part| match part {
         ListPart::Item(object) => object,
-        ListPart::End(_) => panic!("a list has one end"),
+        ListPart::End(_) => panic!("the list has two ends"),
     });
     Ok((items.collect(), end))
 }
 
-/// Changes, adds and deletes keys all over the collection.
-async fn disturb(etcd: &Etcd, turn: u64) {
+/// Updates, adds and deletes keys across the whole prefix.
+async fn modify(etcd: &Etcd, turn: u64) {
     for number in [turn, 600 + turn, OBJECTS - 1 - turn] {
         put(etcd, &format!("/c/shop/o{number:05}"), turn + 1).await;
     }
@@ -49,7 +49,7 @@ async fn disturb(etcd: &Etcd, turn: u64) {
 }
 
 #[tokio::test]
-async fn pages_are_of_one_revision_while_writes_go_on() {
+async fn all_pages_have_one_revision_despite_concurrent_writes() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     fill(&etcd).await;
@@ -59,9 +59,9 @@ async fn pages_are_of_one_revision_while_writes_go_on() {
     assert_eq!((items.len(), first.remaining_item_count), (100, Some(OBJECTS - 100)));
     let (mut token, mut pages) = (first.continue_token, 1);
     while let Some(next) = token {
-        disturb(&etcd, pages).await;
+        modify(&etcd, pages).await;
         let (page, end) = list(&source, ListAt::Page(next), Some(100)).await.unwrap();
-        assert_eq!(end.resource_version, first.resource_version, "every page is of the same version");
+        assert_eq!(end.resource_version, first.resource_version, "every page has the same version");
         items.extend(page);
         (token, pages) = (end.continue_token, pages + 1);
     }
@@ -69,28 +69,32 @@ async fn pages_are_of_one_revision_while_writes_go_on() {
     let revision = first.resource_version.as_u64().unwrap();
     let expected = gateway_range(&server, revision).await;
     assert_eq!(expected.len() as u64, OBJECTS);
-    assert_eq!(held(&items), expected);
-    assert_ne!(held(&items), gateway_range(&server, 0).await, "the writes were no part of it");
+    assert_eq!(keys_of(&items), expected);
+    assert_ne!(
+        keys_of(&items),
+        gateway_range(&server, 0).await,
+        "the list does not contain the later writes"
+    );
 
-    // Exactly that version again, in one go; and the newest, in ranges that nobody sees.
+    // The same version again without a limit; and the newest version, in several internal range requests.
     let (again, end) = list(&source, ListAt::Exact(first.resource_version.clone()), None).await.unwrap();
-    assert_eq!((held(&again), end.resource_version), (expected, first.resource_version.clone()));
+    assert_eq!((keys_of(&again), end.resource_version), (expected, first.resource_version.clone()));
     let ranges = EtcdSource::new(etcd.clone(), "/c/").page_size(NonZeroU32::new(100).unwrap());
     let (listed, end) =
         tokio::join!(list(&ranges, ListAt::NotOlderThan(first.resource_version), None), async {
             for turn in 20..120 {
-                disturb(&etcd, turn).await;
+                modify(&etcd, turn).await;
             }
         })
         .0
         .unwrap();
     let revision = end.resource_version.as_u64().unwrap();
-    assert_eq!(held(&listed), gateway_range(&server, revision).await);
+    assert_eq!(keys_of(&listed), gateway_range(&server, revision).await);
     assert_eq!((end.continue_token, end.remaining_item_count), (None, None));
 }
 
 #[tokio::test]
-async fn a_range_that_would_be_too_long_is_read_in_parts() {
+async fn a_range_above_the_message_limit_is_read_in_parts() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     for number in 0..40 {
@@ -99,14 +103,14 @@ async fn a_range_that_would_be_too_long_is_read_in_parts() {
     }
     let narrow = Etcd::builder([server.url()]).max_message(100_000).build().unwrap();
     let (listed, _) = list(&EtcdSource::new(narrow, "/c/"), ListAt::MostRecent, None).await.unwrap();
-    assert_eq!(held(&listed), gateway_range(&server, 0).await);
+    assert_eq!(keys_of(&listed), gateway_range(&server, 0).await);
     let tiny = Etcd::builder([server.url()]).max_message(10_000).build().unwrap();
-    let refused = list(&EtcdSource::new(tiny, "/c/"), ListAt::MostRecent, None).await;
-    assert!(matches!(refused, Err(ListError::Malformed(_))), "{refused:?}");
+    let failed = list(&EtcdSource::new(tiny, "/c/"), ListAt::MostRecent, None).await;
+    assert!(matches!(failed, Err(ListError::Malformed(_))), "{failed:?}");
 }
 
 #[tokio::test]
-async fn what_was_compacted_has_expired_and_what_is_to_come_is_too_large() {
+async fn compacted_revisions_are_expired_and_future_ones_are_too_large() {
     let server = EtcdServer::start().await.unwrap();
     let etcd = client(&server);
     fill(&etcd).await;
@@ -133,12 +137,12 @@ async fn what_was_compacted_has_expired_and_what_is_to_come_is_too_large() {
 
     let future = ResourceVersion::from(revision + 1000);
     for at in [ListAt::Exact(future.clone()), ListAt::NotOlderThan(future.clone())] {
-        let refused = list(&source, at, None).await;
-        assert!(matches!(refused, Err(ListError::TooLarge(_))), "{refused:?}");
+        let rejected = list(&source, at, None).await;
+        assert!(matches!(rejected, Err(ListError::TooLarge(_))), "{rejected:?}");
     }
-    let refused = watch(future).await.map(drop);
-    assert!(matches!(refused, Err(WatchError::TooLarge(_))), "{refused:?}");
+    let rejected = watch(future).await.map(drop);
+    assert!(matches!(rejected, Err(WatchError::TooLarge(_))), "{rejected:?}");
     let initial = WatchRequest::new(WatchFrom::InitialEvents { not_older_than: None });
-    let refused = source.watch(initial).await.map(drop);
-    assert!(matches!(refused, Err(WatchError::Rejected(_))), "{refused:?}");
+    let rejected = source.watch(initial).await.map(drop);
+    assert!(matches!(rejected, Err(WatchError::Rejected(_))), "{rejected:?}");
 }

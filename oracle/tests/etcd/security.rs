@@ -1,4 +1,4 @@
-//! TLS with certificates of both sides; users, passwords and tokens that end.
+//! Mutual TLS, users and roles, and the renewal of tokens.
 
 use futures_util::TryStreamExt as _;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use watchkeeper_etcd::{Error, Etcd, EtcdSource, Put, Range, Tls, Watch};
 use watchkeeper_oracle::EtcdServer;
 use watchkeeper_wire::Kind;
 
-use super::{ask, put, soon};
+use super::{post, put, soon};
 
 async fn start(etcd: &Etcd, prefix: &'static str) -> Informer {
     let kind = Kind::new("example.com", "v1", "Value");
@@ -19,7 +19,7 @@ async fn start(etcd: &Etcd, prefix: &'static str) -> Informer {
 }
 
 #[tokio::test]
-async fn both_sides_show_certificates() {
+async fn client_and_server_authenticate_with_certificates() {
     let server = EtcdServer::builder().tls().start().await.unwrap();
     assert!(server.url().starts_with("https://"));
     let (certificate, key) = server.client_certificate();
@@ -34,18 +34,19 @@ async fn both_sides_show_certificates() {
     assert_eq!(informer.store().snapshot().len(), 2);
     informer.stop().await;
 
-    let nobody = with(known.clone()).range(Range::key("/c/a")).await;
-    assert!(nobody.as_ref().is_err_and(Error::is_unavailable), "{nobody:?}");
-    let stranger = EtcdServer::builder().tls().start().await.unwrap();
-    let other = Tls::default().authorities(stranger.certificate_authority()).certificate(certificate, key);
-    let refused = with(other).range(Range::key("/c/a")).await;
-    assert!(matches!(refused, Err(Error::Unreachable(_))), "{refused:?}");
+    let without_certificate = with(known.clone()).range(Range::key("/c/a")).await;
+    assert!(without_certificate.as_ref().is_err_and(Error::is_unavailable), "{without_certificate:?}");
+    let other_server = EtcdServer::builder().tls().start().await.unwrap();
+    let other =
+        Tls::default().authorities(other_server.certificate_authority()).certificate(certificate, key);
+    let rejected = with(other).range(Range::key("/c/a")).await;
+    assert!(matches!(rejected, Err(Error::Unreachable(_))), "{rejected:?}");
     let misnamed = known.certificate(certificate, key).server_name("etcd.example");
-    let refused = with(misnamed).range(Range::key("/c/a")).await;
-    assert!(matches!(refused, Err(Error::Unreachable(_))), "{refused:?}");
+    let rejected = with(misnamed).range(Range::key("/c/a")).await;
+    assert!(matches!(rejected, Err(Error::Unreachable(_))), "{rejected:?}");
 }
 
-/// Makes `root`, and `mine`, who may only use what is below `/c/`; then asks everybody for a name.
+/// Creates the users `root` and `mine`, which may access only keys below `/c/`, and enables authentication.
 async fn enable_auth(server: &EtcdServer) {
     let encode = |text: &str| base64::Engine::encode(&base64::engine::general_purpose::STANDARD, text);
     let permission = json!({ "permType": "READWRITE", "key": encode("/c/"), "range_end": encode("/c0") });
@@ -60,23 +61,23 @@ async fn enable_auth(server: &EtcdServer) {
         ("enable", json!({})),
     ];
     for (path, body) in steps {
-        ask(server, &format!("/v3/auth/{path}"), "", &body).await;
+        post(server, &format!("/v3/auth/{path}"), "", &body).await;
     }
 }
 
 async fn root_token(server: &EtcdServer) -> String {
     let body = json!({ "name": "root", "password": "r00t" });
-    let answer: Value = ask(server, "/v3/auth/authenticate", "", &body).await;
-    answer["token"].as_str().unwrap().to_owned()
+    let response: Value = post(server, "/v3/auth/authenticate", "", &body).await;
+    response["token"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
-async fn a_user_sees_what_its_role_allows_and_gets_a_new_token_when_one_ends() {
+async fn a_user_has_the_access_of_its_role_and_renews_its_token() {
     let mut server = EtcdServer::start().await.unwrap();
     let url = server.url().to_owned();
     let as_user =
         |name: &str, password: &str| Etcd::builder([url.clone()]).user(name, password).build().unwrap();
-    // Whoever has a name may also use an etcd that asks for none, and goes on when it does.
+    // A client with credentials also works before authentication is enabled, and keeps working afterwards.
     let etcd = as_user("mine", "s3cret");
     put(&etcd, "/c/a", 1).await;
     let mut watch = etcd.watch(&Watch::prefix("/c/")).await.unwrap();
@@ -90,20 +91,20 @@ async fn a_user_sees_what_its_role_allows_and_gets_a_new_token_when_one_ends() {
     let denied = etcd.watch(&Watch::prefix("/d/")).await;
     assert!(matches!(denied, Err(Error::PermissionDenied { .. })), "{denied:?}");
     let beyond = EtcdSource::new(etcd.clone(), "/");
-    let refused: Result<Vec<_>, _> = beyond.list(ListRequest::default()).try_collect().await;
-    assert!(matches!(&refused, Err(ListError::Rejected(status)) if status.is_forbidden()), "{refused:?}");
-    let refused = beyond.watch(WatchRequest::new(WatchFrom::After(1.into()))).await.map(drop);
-    assert!(matches!(&refused, Err(WatchError::Rejected(status)) if status.is_forbidden()), "{refused:?}");
+    let rejected: Result<Vec<_>, _> = beyond.list(ListRequest::default()).try_collect().await;
+    assert!(matches!(&rejected, Err(ListError::Rejected(status)) if status.is_forbidden()), "{rejected:?}");
+    let rejected = beyond.watch(WatchRequest::new(WatchFrom::After(1.into()))).await.map(drop);
+    assert!(matches!(&rejected, Err(WatchError::Rejected(status)) if status.is_forbidden()), "{rejected:?}");
 
-    // A token from before users were changed.
+    // A token issued before the users were changed.
     let token = root_token(&server).await;
-    ask(&server, "/v3/auth/user/add", &token, &json!({ "name": "new", "password": "n3w" })).await;
+    post(&server, "/v3/auth/user/add", &token, &json!({ "name": "new", "password": "n3w" })).await;
     put(&etcd, "/c/a", 3).await;
     let token = root_token(&server).await;
-    ask(&server, "/v3/auth/user/add", &token, &json!({ "name": "newer", "password": "n3w" })).await;
+    post(&server, "/v3/auth/user/add", &token, &json!({ "name": "newer", "password": "n3w" })).await;
     assert!(etcd.watch(&Watch::prefix("/c/")).await.is_ok());
 
-    // A token that the member has forgotten.
+    // A token that the member lost in a restart.
     for turn in 4..6 {
         server.kill().unwrap();
         server.restart().await.unwrap();
@@ -113,11 +114,11 @@ async fn a_user_sees_what_its_role_allows_and_gets_a_new_token_when_one_ends() {
     assert_eq!(informer.store().snapshot().len(), 2);
     informer.stop().await;
 
-    let unnamed = Etcd::builder([url.clone()]).build().unwrap();
-    for stranger in [as_user("mine", "wrong"), as_user("nobody", ""), unnamed] {
-        let refused = stranger.put(Put::new("/c/a", "{}")).await;
-        assert!(matches!(refused, Err(Error::Unauthenticated { .. })), "{refused:?}");
-        let refused = stranger.watch(&Watch::prefix("/c/")).await;
-        assert!(matches!(refused, Err(Error::Unauthenticated { .. })), "{refused:?}");
+    let anonymous = Etcd::builder([url.clone()]).build().unwrap();
+    for client in [as_user("mine", "wrong"), as_user("nobody", ""), anonymous] {
+        let rejected = client.put(Put::new("/c/a", "{}")).await;
+        assert!(matches!(rejected, Err(Error::Unauthenticated { .. })), "{rejected:?}");
+        let rejected = client.watch(&Watch::prefix("/c/")).await;
+        assert!(matches!(rejected, Err(Error::Unauthenticated { .. })), "{rejected:?}");
     }
 }

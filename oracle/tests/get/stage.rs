@@ -1,4 +1,4 @@
-//! Stage: kubectl and watchkeeper at the same server, each in a home of its own, and who writes to it.
+//! Stage: kubectl and watchkeeper on the same server, each with its own home directory, and a client to write with.
 
 use std::path::Path;
 
@@ -10,14 +10,15 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Client, Config, RestClient};
-use watchkeeper_oracle::{Kubectl, Said};
+use watchkeeper_oracle::{CommandOutput, Kubectl};
 
 use crate::{Outcome, program};
 
-/// How often a command is run, at most: ages change while it runs.
-const ATTEMPTS: usize = 8;
+/// The maximum number of runs of a command: a printed age can change between the two programs, and does so in most runs of a long
+/// command on a busy machine.
+const ATTEMPTS: usize = 30;
 
-/// Both programs at one server.
+/// Both programs on one server.
 pub(crate) struct Stage {
     pub(crate) theirs: Kubectl,
     pub(crate) ours: Kubectl,
@@ -26,7 +27,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// At a server of ours.
+    /// Uses our server.
     pub(crate) fn embedded(server: &ApiServer) -> Outcome<Self> {
         let home = TempDir::new()?;
         let kubeconfig = home.path().join("kubeconfig");
@@ -34,27 +35,28 @@ impl Stage {
         Self::set(home, &kubeconfig)
     }
 
+    /// Uses the server of a kubeconfig.
     pub(crate) fn set(home: TempDir, kubeconfig: &Path) -> Outcome<Self> {
         let config = Config::load(&Sources::File(kubeconfig.to_owned()), &Overrides::default())?;
         let rest = RestClient::new(Client::new(&config)?.transport().clone(), "/", Content::json());
         let theirs = Kubectl::new(kubeconfig, &home.path().join("theirs"))?;
-        let ours = Kubectl::new(kubeconfig, &home.path().join("ours"))?.replaced_by(program::build()?);
+        let ours = Kubectl::new(kubeconfig, &home.path().join("ours"))?.with_program(program::build()?);
         Ok(Self { theirs, ours, rest, _home: home })
     }
 
-    /// What both say, once they say the same; or what they said last.
-    pub(crate) async fn both(&self, command: &str) -> Outcome<[Said; 2]> {
-        let mut said = self.once(command).await?;
+    /// Runs a command with both programs until they print the same, and returns the last outputs.
+    pub(crate) async fn both(&self, command: &str) -> Outcome<[CommandOutput; 2]> {
+        let mut outputs = self.once(command).await?;
         for _ in 1..ATTEMPTS {
-            if said[0] == said[1] {
+            if outputs[0] == outputs[1] {
                 break;
             }
-            said = self.once(command).await?;
+            outputs = self.once(command).await?;
         }
-        Ok(said)
+        Ok(outputs)
     }
 
-    /// Of which of these commands they say something else, and what.
+    /// Returns the commands for which the programs print something different, with both outputs.
     pub(crate) async fn differing(
         &self,
         commands: impl IntoIterator<Item: AsRef<str>>,
@@ -70,12 +72,13 @@ impl Stage {
         Ok(differing)
     }
 
-    /// What both say: kubectl, and ours.
-    pub(crate) async fn once(&self, command: &str) -> Outcome<[Said; 2]> {
+    /// Runs a command once with each program: kubectl, then ours.
+    pub(crate) async fn once(&self, command: &str) -> Outcome<[CommandOutput; 2]> {
         let arguments = split(command);
         Ok([self.theirs.run(&arguments, "").await?, self.ours.run(&arguments, "").await?])
     }
 
+    /// Sends a request. The inner error is the response of the server.
     pub(crate) async fn send(&self, method: Method, path: &str, body: &Value) -> Outcome<Result<(), String>> {
         let content_type = match method {
             Method::PATCH => "application/merge-patch+json",
@@ -87,7 +90,7 @@ impl Stage {
     }
 }
 
-/// Words, as a shell splits them: what stands in single quotes is one.
+/// Splits a command into arguments like a shell; text in single quotes is one argument.
 pub(crate) fn split(line: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for (position, part) in line.split('\'').enumerate() {

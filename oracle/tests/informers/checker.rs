@@ -1,9 +1,10 @@
-//! Checker: whether what a handler was told can be true.
+//! Checker: verifies the sequence of notifications that a handler received.
 //!
-//! - C1 ordered: of a key, versions only rise; between two objects of one name the first goes.
-//! - C2 unique: nothing is told twice.
-//! - C3 continuous: `old` is what was told last.
-//! - C4 complete: who has followed has in the end what the store has.
+//! - `checker.C1` ordered: the versions of a key only increase, and an object is deleted before another object of the
+//!   same name is added.
+//! - `checker.C2` unique: no notification is delivered twice.
+//! - `checker.C3` continuous: `old` is the state of the previous notification.
+//! - `checker.C4` complete: the notifications add up to the contents of the store.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -12,29 +13,29 @@ use std::sync::Arc;
 use watchkeeper_cache::delta::Delta;
 use watchkeeper_core::{Object, ObjectKey};
 
-/// How many entries of a key are shown where something is wrong.
+/// Number of recent notifications of a key in a failure message.
 const SHOWN: usize = 8;
 
-/// What a handler was told, as far as it is needed to judge what it is told next.
+/// The notifications that a handler has received, as far as the check of the next one needs them.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    keys: HashMap<ObjectKey, Told>,
-    /// The first thing that was wrong.
-    flaw: Option<Flaw>,
-    pub(crate) entries: u64,
+    keys: HashMap<ObjectKey, KeyHistory>,
+    /// The first violation.
+    violation: Option<Violation>,
+    pub(crate) notifications: u64,
 }
 
-/// What was told of a key.
+/// The notifications that a handler has received for one key.
 #[derive(Debug, Default)]
-struct Told {
-    /// What is there, for who has followed.
-    known: Option<State>,
-    /// No state may come that is not newer.
+struct KeyHistory {
+    /// The current state of the object according to the notifications; `None` if it does not exist.
+    current: Option<State>,
+    /// The newest version so far: later states must be newer.
     newest: u64,
-    last: VecDeque<Entry>,
+    recent: VecDeque<Entry>,
 }
 
-/// A state of an object.
+/// A version of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct State {
     uid: Box<str>,
@@ -49,18 +50,22 @@ enum Entry {
     Resync(State),
 }
 
-/// Something that cannot be.
+/// A broken guarantee.
 #[derive(Debug, Clone)]
-pub(crate) struct Flaw {
+pub(crate) struct Violation {
     pub(crate) key: ObjectKey,
-    pub(crate) what: String,
-    pub(crate) entries: Vec<String>,
+    pub(crate) message: String,
+    /// The last notifications of the key.
+    pub(crate) recent: Vec<String>,
 }
 
 impl From<&Arc<Object>> for State {
     fn from(object: &Arc<Object>) -> Self {
-        let version =
-            object.metadata.resource_version().as_u64().expect("the versions of this server are numbers");
+        let version = object
+            .metadata
+            .resource_version()
+            .as_u64()
+            .expect("resource versions of kube-apiserver are numbers");
         Self { uid: object.metadata.uid().into(), version }
     }
 }
@@ -77,97 +82,108 @@ impl From<&Delta<Arc<Object>>> for Entry {
 }
 
 impl History {
-    /// A handler was told this.
-    pub(crate) fn note(&mut self, delta: &Delta<Arc<Object>>) {
+    /// Records a notification and checks it against the previous ones of its key.
+    pub(crate) fn push(&mut self, delta: &Delta<Arc<Object>>) {
         let key = delta.newest().metadata.key();
-        let told = self.keys.entry(key.clone()).or_default();
+        let of_key = self.keys.entry(key.clone()).or_default();
         let entry = Entry::from(delta);
-        let wrong = told.take(&entry);
-        told.remember(entry);
-        self.entries += 1;
-        if let (Some(wrong), None) = (wrong, &self.flaw) {
-            self.flaw = Some(told.flaw(key, wrong.to_owned()));
+        let error = of_key.apply(&entry);
+        of_key.remember(entry);
+        self.notifications += 1;
+        if let (Some(error), None) = (error, &self.violation) {
+            self.violation = Some(of_key.violation(key, error.to_owned()));
         }
     }
 
-    /// What was wrong first.
-    pub(crate) fn flaw(&self) -> Option<&Flaw> {
-        self.flaw.as_ref()
+    /// Returns the first violation.
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
     }
 
-    /// Whether who has followed has these objects and no others (C4).
-    pub(crate) fn comes_to<'a>(&self, objects: impl Iterator<Item = &'a Arc<Object>>) -> Result<(), Flaw> {
-        let mut there = HashSet::new();
+    /// Checks that the notifications add up to exactly these objects (`checker.C4`).
+    pub(crate) fn check_complete<'a>(
+        &self,
+        objects: impl Iterator<Item = &'a Arc<Object>>,
+    ) -> Result<(), Violation> {
+        let mut stored = HashSet::new();
         for object in objects {
             let (key, state) = (object.metadata.key(), State::from(object));
-            there.insert(key);
-            let unheard = Told::default();
-            let told = self.keys.get(key).unwrap_or(&unheard);
-            if told.known.as_ref() != Some(&state) {
-                return Err(told.flaw(key, format!("the store has {state}, and that was not told")));
+            stored.insert(key);
+            let empty = KeyHistory::default();
+            let of_key = self.keys.get(key).unwrap_or(&empty);
+            if of_key.current.as_ref() != Some(&state) {
+                return Err(
+                    of_key.violation(key, format!("the handler did not receive {state} of the store"))
+                );
             }
         }
-        let known = |(key, told): &(&ObjectKey, &Told)| told.known.is_some() && !there.contains(key);
-        match self.keys.iter().find(known) {
+        let is_extra =
+            |(key, of_key): &(&ObjectKey, &KeyHistory)| of_key.current.is_some() && !stored.contains(key);
+        match self.keys.iter().find(is_extra) {
             None => Ok(()),
-            Some((key, told)) => Err(told.flaw(key, "the store does not have it".to_owned())),
+            Some((key, of_key)) => {
+                Err(of_key.violation(key, "the handler did not receive the deletion".to_owned()))
+            }
         }
     }
 }
 
-impl Told {
-    /// Follows; returns what is wrong.
-    fn take(&mut self, entry: &Entry) -> Option<&'static str> {
-        let (before, newest) = (self.known.take(), self.newest);
-        let (known, wrong) = match entry {
+impl KeyHistory {
+    /// Applies a notification. Returns the guarantee that it breaks, if any.
+    fn apply(&mut self, entry: &Entry) -> Option<&'static str> {
+        let (before, newest) = (self.current.take(), self.newest);
+        let (current, error) = match entry {
             Entry::Added(new) => {
-                let wrong = match &before {
-                    Some(_) => Some("what is there is added"),
-                    None if new.version <= newest => Some("what is added is old"),
+                let error = match &before {
+                    Some(_) => Some("added an object that exists"),
+                    None if new.version <= newest => Some("added an old version"),
                     None => None,
                 };
-                (Some(new), wrong)
+                (Some(new), error)
             }
             Entry::Updated(old, new) => {
-                let wrong = match &before {
-                    None => Some("what is not there is updated"),
-                    Some(before) if before != old => Some("what is updated is not what was told last"),
-                    Some(_) if old.uid != new.uid => Some("another object is no update"),
-                    Some(_) if new.version <= newest => Some("an update is old"),
+                let error = match &before {
+                    None => Some("updated an object that does not exist"),
+                    Some(before) if before != old => Some("`old` of an update is not the previous state"),
+                    Some(_) if old.uid != new.uid => Some("updated to another UID"),
+                    Some(_) if new.version <= newest => Some("updated to an old version"),
                     Some(_) => None,
                 };
-                (Some(new), wrong)
+                (Some(new), error)
             }
             Entry::Deleted(old, last) => {
-                let wrong = match (&before, last) {
-                    // It may have been added and deleted before the handler looked.
-                    (None, _) if old.version <= newest => Some("what is not there is deleted"),
-                    (Some(before), _) if before != old => Some("what is deleted is not what was told last"),
-                    (_, Some(last)) if last.uid != old.uid => Some("the last state is of another object"),
-                    (_, Some(last)) if last.version <= old.version => Some("the last state is old"),
+                let error = match (&before, last) {
+                    // The object may have been added and deleted before the handler ran.
+                    (None, _) if old.version <= newest => Some("deleted an object that does not exist"),
+                    (Some(before), _) if before != old => {
+                        Some("`old` of a deletion is not the previous state")
+                    }
+                    (_, Some(last)) if last.uid != old.uid => Some("`last` has another UID than `old`"),
+                    (_, Some(last)) if last.version <= old.version => Some("`last` is not newer than `old`"),
                     _ => None,
                 };
-                (None, wrong)
+                (None, error)
             }
             Entry::Resync(same) => {
-                let wrong = (before.as_ref() != Some(same)).then_some("what is looked at again is not there");
-                (Some(same), wrong)
+                let error = (before.as_ref() != Some(same)).then_some("resync is not of the current state");
+                (Some(same), error)
             }
         };
-        self.known = known.cloned();
+        self.current = current.cloned();
         self.newest = newest.max(entry.version());
-        wrong
+        error
     }
 
     fn remember(&mut self, entry: Entry) {
-        if self.last.len() == SHOWN {
-            self.last.pop_front();
+        if self.recent.len() == SHOWN {
+            self.recent.pop_front();
         }
-        self.last.push_back(entry);
+        self.recent.push_back(entry);
     }
 
-    fn flaw(&self, key: &ObjectKey, what: String) -> Flaw {
-        Flaw { key: key.clone(), what, entries: self.last.iter().map(ToString::to_string).collect() }
+    fn violation(&self, key: &ObjectKey, message: String) -> Violation {
+        let recent = self.recent.iter().map(ToString::to_string).collect();
+        Violation { key: key.clone(), message, recent }
     }
 }
 
@@ -192,15 +208,15 @@ impl fmt::Display for Entry {
             Self::Added(new) => write!(f, "added {new}"),
             Self::Updated(old, new) => write!(f, "updated {old} -> {new}"),
             Self::Deleted(old, Some(last)) => write!(f, "deleted {old}, last {last}"),
-            Self::Deleted(old, None) => write!(f, "deleted {old}, unseen"),
+            Self::Deleted(old, None) => write!(f, "deleted {old}, last state unknown"),
             Self::Resync(same) => write!(f, "resync {same}"),
         }
     }
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}\n  {}", self.key, self.what, self.entries.join("\n  "))
+        write!(f, "{}: {}\n  {}", self.key, self.message, self.recent.join("\n  "))
     }
 }
 
@@ -210,9 +226,9 @@ mod tests {
     use super::*;
 
     fn at(uid: &str, version: u64) -> Arc<Object> {
-        let mut head = ObjectMetaBuilder::default();
-        head.namespace("x").name("a").uid(uid).version(&version.to_string());
-        Arc::new(Object { metadata: head.finish(), encoded: Encoded::json(*b"{}") })
+        let mut metadata = ObjectMetaBuilder::default();
+        metadata.namespace("x").name("a").uid(uid).version(&version.to_string());
+        Arc::new(Object { metadata: metadata.finish(), encoded: Encoded::json(*b"{}") })
     }
 
     fn added(new: Arc<Object>) -> Delta<Arc<Object>> {
@@ -227,55 +243,55 @@ mod tests {
         Delta::Deleted { old, last }
     }
 
-    fn flaw(deltas: &[Delta<Arc<Object>>]) -> Option<String> {
+    fn violation(deltas: &[Delta<Arc<Object>>]) -> Option<String> {
         let mut history = History::default();
-        deltas.iter().for_each(|delta| history.note(delta));
-        history.flaw().map(|flaw| flaw.what.clone())
+        deltas.iter().for_each(|delta| history.push(delta));
+        history.violation().map(|violation| violation.message.clone())
     }
 
     #[test]
-    fn a_history_that_can_be_is_taken() {
+    fn a_valid_history_passes() {
         let deltas = [
             added(at("u", 1)),
             updated(at("u", 1), at("u", 3)),
             Delta::Resync(at("u", 3)),
             deleted(at("u", 3), Some(at("u", 4))),
-            added(at("u", 5)), // it matches again
+            added(at("u", 5)), // it matches the selector again
             deleted(at("u", 5), None),
-            deleted(at("w", 6), Some(at("w", 7))), // it came and went between two looks
+            deleted(at("w", 6), Some(at("w", 7))), // added and deleted before the handler ran
             added(at("v", 9)),
         ];
         let mut history = History::default();
-        deltas.iter().for_each(|delta| history.note(delta));
-        assert!(history.flaw().is_none());
-        history.comes_to([&at("v", 9)].into_iter()).unwrap();
-        assert!(history.comes_to([&at("v", 8)].into_iter()).is_err());
-        assert!(history.comes_to([].into_iter()).is_err());
+        deltas.iter().for_each(|delta| history.push(delta));
+        assert!(history.violation().is_none());
+        history.check_complete([&at("v", 9)].into_iter()).unwrap();
+        assert!(history.check_complete([&at("v", 8)].into_iter()).is_err());
+        assert!(history.check_complete([].into_iter()).is_err());
     }
 
     #[test]
-    fn a_history_that_cannot_be_is_not() {
-        let one = added(at("u", 1));
-        let gone = deleted(at("u", 1), Some(at("u", 5)));
-        for wrong in [
-            vec![one.clone(), one.clone()],
-            vec![one.clone(), added(at("v", 2))],
-            vec![one.clone(), gone.clone(), added(at("u", 5))],
-            vec![one.clone(), gone.clone(), added(at("v", 4))],
+    fn an_invalid_history_is_reported() {
+        let add = added(at("u", 1));
+        let delete = deleted(at("u", 1), Some(at("u", 5)));
+        for invalid in [
+            vec![add.clone(), add.clone()],
+            vec![add.clone(), added(at("v", 2))],
+            vec![add.clone(), delete.clone(), added(at("u", 5))],
+            vec![add.clone(), delete.clone(), added(at("v", 4))],
             vec![updated(at("u", 1), at("u", 2))],
-            vec![one.clone(), updated(at("u", 1), at("u", 1))],
-            vec![one.clone(), updated(at("u", 2), at("u", 3))],
-            vec![one.clone(), updated(at("u", 1), at("v", 3))],
-            vec![one.clone(), updated(at("u", 1), at("u", 3)), updated(at("u", 3), at("u", 2))],
-            vec![one.clone(), gone.clone(), gone],
-            vec![one.clone(), deleted(at("u", 1), None), deleted(at("u", 1), None)],
-            vec![one.clone(), deleted(at("u", 2), None)],
-            vec![one.clone(), deleted(at("u", 1), Some(at("u", 1)))],
-            vec![one.clone(), deleted(at("u", 1), Some(at("v", 2)))],
+            vec![add.clone(), updated(at("u", 1), at("u", 1))],
+            vec![add.clone(), updated(at("u", 2), at("u", 3))],
+            vec![add.clone(), updated(at("u", 1), at("v", 3))],
+            vec![add.clone(), updated(at("u", 1), at("u", 3)), updated(at("u", 3), at("u", 2))],
+            vec![add.clone(), delete.clone(), delete],
+            vec![add.clone(), deleted(at("u", 1), None), deleted(at("u", 1), None)],
+            vec![add.clone(), deleted(at("u", 2), None)],
+            vec![add.clone(), deleted(at("u", 1), Some(at("u", 1)))],
+            vec![add.clone(), deleted(at("u", 1), Some(at("v", 2)))],
             vec![Delta::Resync(at("u", 1))],
-            vec![one, Delta::Resync(at("u", 2))],
+            vec![add, Delta::Resync(at("u", 2))],
         ] {
-            assert!(flaw(&wrong).is_some(), "{wrong:?}");
+            assert!(violation(&invalid).is_some(), "{invalid:?}");
         }
     }
 }

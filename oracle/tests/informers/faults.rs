@@ -1,4 +1,4 @@
-//! Faults: every second something goes wrong.
+//! Fault injector: one fault per second, on a random transport or on the server.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -10,134 +10,141 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use watchkeeper_oracle::{Client, Cluster};
 use watchkeeper_testkit::{Direction, NetworkFault};
 
-use crate::front::Refusal;
 use crate::random::Random;
-use crate::roads::Road;
+use crate::reverse_proxy::InjectedError;
+use crate::transports::Transport;
 
-/// How long a road stays as bad as it is, at most.
-const LONGEST: u64 = 3;
-/// How many faults are shown where something is wrong.
+/// Maximum duration of a transport fault, in seconds.
+const MAX_SECONDS: u64 = 3;
+/// Number of recent faults in a failure message.
 const SHOWN: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
-    /// Connections end as by a server that ends.
+    /// Open connections are closed, as by a server that shuts down.
     Cut,
-    /// Connections are gone.
+    /// Open connections are reset.
     Reset,
-    /// New connections break off within an answer.
-    BreakOff,
-    /// Nothing arrives, and nobody is told.
+    /// New connections are reset in the middle of a response.
+    ResetNew,
+    /// Open connections stop delivering data without being closed.
     Stall,
-    /// Answers come in small pieces.
+    /// Responses arrive slowly, in small chunks.
     Trickle,
-    /// Nobody listens.
+    /// New connections are refused.
     Refuse,
-    /// The server is busy, or says that it cannot.
-    Answer,
-    /// The history is forgotten up to now.
+    /// Requests fail with 429, 500 or 503.
+    HttpError,
+    /// etcd is compacted up to the current revision.
     Compact,
-    /// The server is killed, and started again.
+    /// kube-apiserver is killed and restarted.
     Kill,
 }
 
 impl Fault {
-    const OFTEN: [Self; 8] = [
+    const FREQUENT: [Self; 8] = [
         Self::Cut,
         Self::Reset,
-        Self::BreakOff,
+        Self::ResetNew,
         Self::Stall,
         Self::Trickle,
         Self::Refuse,
-        Self::Answer,
+        Self::HttpError,
         Self::Compact,
     ];
-    pub(crate) const KINDS: usize = Self::OFTEN.len() + 1;
+    pub(crate) const KINDS: usize = Self::FREQUENT.len() + 1;
 }
 
-/// Whoever makes things go wrong.
-pub(crate) struct Faults {
+/// Injects faults, and records them.
+pub(crate) struct FaultInjector {
     pub(crate) cluster: Cluster,
-    pub(crate) roads: Vec<Road>,
+    pub(crate) transports: Vec<Transport>,
     random: Random,
-    /// What is to come next, before anything comes again.
-    next: Vec<Fault>,
-    /// What has gone wrong, and how often.
+    /// Faults still to inject before any is repeated.
+    pending: Vec<Fault>,
+    /// Number of faults injected, by kind.
     pub(crate) counts: BTreeMap<Fault, u64>,
-    /// When and where, lately.
-    pub(crate) last: VecDeque<String>,
+    /// Descriptions of the most recent faults.
+    pub(crate) recent: VecDeque<String>,
 }
 
-impl Faults {
-    pub(crate) fn new(cluster: Cluster, roads: Vec<Road>, random: Random) -> Self {
-        Self { cluster, roads, random, next: Vec::new(), counts: BTreeMap::new(), last: VecDeque::new() }
+impl FaultInjector {
+    pub(crate) fn new(cluster: Cluster, transports: Vec<Transport>, random: Random) -> Self {
+        Self {
+            cluster,
+            transports,
+            random,
+            pending: Vec::new(),
+            counts: BTreeMap::new(),
+            recent: VecDeque::new(),
+        }
     }
 
-    /// Makes things go wrong for so long, and in the middle kills the server if asked to. Afterwards nothing is
-    /// wrong any more.
-    pub(crate) async fn strike(&mut self, time: Duration, kills: bool) {
-        let begun = Instant::now();
+    /// Injects faults for this time, and kills the server halfway through if `kill_apiserver` is set. Removes all
+    /// faults before it returns.
+    pub(crate) async fn run(&mut self, time: Duration, kill_apiserver: bool) {
+        let started = Instant::now();
         let mut ticks = interval(Duration::from_secs(1));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut bad_for = vec![0; self.roads.len()];
-        let mut may_kill = kills;
-        while begun.elapsed() < time {
+        let mut seconds_left = vec![0; self.transports.len()];
+        let mut may_kill = kill_apiserver;
+        while started.elapsed() < time {
             ticks.tick().await;
-            for (road, left) in self.roads.iter().zip(&mut bad_for) {
+            for (transport, left) in self.transports.iter().zip(&mut seconds_left) {
                 if *left == 1 {
-                    road.heal().await;
+                    transport.heal().await;
                 }
                 *left = u64::saturating_sub(*left, 1);
             }
-            let place = usize::try_from(self.random.below(self.roads.len() as u64)).unwrap();
-            let kill = may_kill && begun.elapsed() > time / 2;
+            let target = usize::try_from(self.random.below(self.transports.len() as u64)).unwrap();
+            let kill = may_kill && started.elapsed() > time / 2;
             may_kill &= !kill;
-            let fault = if kill { Fault::Kill } else { self.draw() };
-            if self.inflict(fault, place).await {
-                bad_for[place] = 1 + self.random.below(LONGEST);
+            let fault = if kill { Fault::Kill } else { self.next_fault() };
+            if self.inject(fault, target).await {
+                seconds_left[target] = 1 + self.random.below(MAX_SECONDS);
                 *self.counts.entry(fault).or_default() += 1;
                 self.remember(format!(
-                    "after {:.1} s on road {place}: {fault:?}",
-                    begun.elapsed().as_secs_f64()
+                    "after {:.1} s on transport {target}: {fault:?}",
+                    started.elapsed().as_secs_f64()
                 ));
             } else {
-                self.next.insert(0, fault);
+                self.pending.insert(0, fault);
             }
         }
-        for road in &self.roads {
-            road.heal().await;
+        for transport in &self.transports {
+            transport.heal().await;
         }
     }
 
-    fn draw(&mut self) -> Fault {
-        if self.next.is_empty() {
-            self.next.extend(Fault::OFTEN);
+    fn next_fault(&mut self) -> Fault {
+        if self.pending.is_empty() {
+            self.pending.extend(Fault::FREQUENT);
         }
-        let place = self.random.below(self.next.len() as u64);
-        self.next.remove(usize::try_from(place).unwrap())
+        let index = self.random.below(self.pending.len() as u64);
+        self.pending.remove(usize::try_from(index).unwrap())
     }
 
-    fn remember(&mut self, what: String) {
-        if self.last.len() == SHOWN {
-            self.last.pop_front();
+    fn remember(&mut self, description: String) {
+        if self.recent.len() == SHOWN {
+            self.recent.pop_front();
         }
-        self.last.push_back(what);
+        self.recent.push_back(description);
     }
 
-    /// Returns whether it could be done there.
-    async fn inflict(&mut self, fault: Fault, place: usize) -> bool {
-        let Road { proxy, front, .. } = &self.roads[place];
+    /// Injects a fault. Returns false if it does not apply to this transport, or no connection is open.
+    async fn inject(&mut self, fault: Fault, target: usize) -> bool {
+        let Transport { proxy, reverse_proxy, .. } = &self.transports[target];
         let bytes = self.random.below(300_000);
         match fault {
             Fault::Cut => return proxy.inject(NetworkFault::cut()) > 0,
             Fault::Reset => return proxy.inject(NetworkFault::reset().after(bytes / 100)) > 0,
-            Fault::BreakOff => {
+            Fault::ResetNew => {
                 proxy.inject_on_connect(NetworkFault::reset().after(bytes));
                 proxy.inject(NetworkFault::cut());
             }
             Fault::Stall => {
-                let way = if self.random.once_in(4) { Direction::Both } else { Direction::Responses };
-                return proxy.inject(NetworkFault::stall(way).after(bytes / 100)) > 0;
+                let direction = if self.random.one_in(4) { Direction::Both } else { Direction::Responses };
+                return proxy.inject(NetworkFault::stall(direction).after(bytes / 100)) > 0;
             }
             Fault::Trickle => {
                 proxy.inject(NetworkFault::trickle(1000, Duration::from_millis(10)));
@@ -146,11 +153,11 @@ impl Faults {
                 proxy.refuse().await.unwrap();
                 proxy.inject(NetworkFault::reset());
             }
-            Fault::Answer => {
-                let Some(front) = front else { return false };
+            Fault::HttpError => {
+                let Some(reverse_proxy) = reverse_proxy else { return false };
                 let code = *self.random.pick(&[429, 500, 503]);
-                let retry_after = self.random.once_in(2).then_some(1);
-                front.refuse(Refusal { code, retry_after, times: 5 });
+                let retry_after = self.random.one_in(2).then_some(1);
+                reverse_proxy.inject(InjectedError { code, retry_after, times: 5 });
                 proxy.inject(NetworkFault::cut());
             }
             Fault::Compact => compact(&self.cluster).await,
@@ -163,16 +170,16 @@ impl Faults {
     }
 }
 
-/// Has etcd forget what is not the newest.
+/// Compacts etcd up to its current revision.
 async fn compact(cluster: &Cluster) {
     let etcd = Client::new(cluster.etcd_url(), None, "nobody").unwrap();
-    let ask = async |path: &str, question: Value| -> Value {
-        let request = Request::post(path).body(Bytes::from(question.to_string())).unwrap();
-        let answer = etcd.send(request).await.unwrap();
-        assert!(answer.status().is_success(), "{answer:?}");
-        serde_json::from_slice(answer.body()).unwrap()
+    let post = async |path: &str, body: Value| -> Value {
+        let request = Request::post(path).body(Bytes::from(body.to_string())).unwrap();
+        let response = etcd.send(request).await.unwrap();
+        assert!(response.status().is_success(), "{response:?}");
+        serde_json::from_slice(response.body()).unwrap()
     };
-    let found = ask("/v3/kv/range", json!({"key": "AA=="})).await;
-    let revision = found["header"]["revision"].as_str().unwrap();
-    ask("/v3/kv/compaction", json!({"revision": revision})).await;
+    let range = post("/v3/kv/range", json!({"key": "AA=="})).await;
+    let revision = range["header"]["revision"].as_str().unwrap();
+    post("/v3/kv/compaction", json!({"revision": revision})).await;
 }

@@ -1,6 +1,6 @@
-//! Random numbers that a seed says.
+//! Seeded random numbers.
 
-/// SplitMix64.
+/// A SplitMix64 generator.
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
@@ -9,7 +9,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Another that goes its own way.
+    /// Returns an independent generator, seeded from this one.
     pub(crate) fn fork(&mut self) -> Self {
         Self(self.next())
     }
@@ -21,18 +21,18 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number less than this.
+    /// Returns a number less than `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    /// True once in so many times.
-    pub(crate) fn once_in(&mut self, times: u64) -> bool {
-        self.below(times) == 0
+    /// Returns true with probability 1/`n`.
+    pub(crate) fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
     }
 
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        let place = self.below(from.len() as u64);
-        &from[usize::try_from(place).unwrap()]
+        let index = self.below(from.len() as u64);
+        &from[usize::try_from(index).unwrap()]
     }
 }

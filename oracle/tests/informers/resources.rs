@@ -1,4 +1,4 @@
-//! Resources: what is written, and how it looks.
+//! The resources that the writers write, and their objects.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use watchkeeper_wire::Kind;
 use crate::random::Random;
 
 pub(crate) const NAMESPACES: [&str; 4] = ["east", "north", "south", "west"];
-/// The labels that objects have, or do not have.
+/// Names and values of the labels; objects have a random subset.
 const LABELS: [(&str, &[&str]); 3] = [
     ("app", &["web", "db", "cache"]),
     ("tier", &["gold", "silver"]),
@@ -29,19 +29,19 @@ pub(crate) const WIDGETS: &str = r#"{"apiVersion":"apiextensions.k8s.io/v1","kin
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resource {
     ConfigMaps,
-    /// The server keeps none of these in memory: lists and watches of them reach etcd.
+    /// The test disables the server's watch cache for these, so that lists and watches reach etcd.
     Secrets,
     Pods,
     Leases,
-    /// A custom resource, in JSON.
+    /// A custom resource, which is always JSON.
     Widgets,
-    /// Only their labels change.
+    /// Writers change only their labels.
     Namespaces,
 }
 
 impl Resource {
-    /// Those that are created and deleted, each with as many as there are at the beginning: 10,000 in all.
-    pub(crate) const MANY: [(Self, u64); 5] = [
+    /// The resources whose objects are created and deleted, with the number of initial objects: 10,000 in total.
+    pub(crate) const WRITTEN: [(Self, u64); 5] = [
         (Self::ConfigMaps, 5500),
         (Self::Secrets, 1500),
         (Self::Pods, 1000),
@@ -71,14 +71,14 @@ impl Resource {
         Collection::new(group, version, resource, kind)
     }
 
-    /// In protobuf, but for the custom one.
+    /// Returns a client that uses protobuf, or JSON for the custom resource.
     pub(crate) fn client(self, client: &Client) -> ResourceClient<Value> {
         client.resource(self.collection().resource(), &self.kind())
     }
 
-    /// The object of a number: its namespace and its name never change.
+    /// Returns the object with this number, which determines its namespace and name; the rest is random.
     pub(crate) fn body(self, number: u64, random: &mut Random) -> Value {
-        let (namespace, name) = place(number);
+        let (namespace, name) = namespace_and_name(number);
         let mut object = self.change(random);
         let kind = self.kind();
         object["apiVersion"] = kind.name().group_version().to_string().into();
@@ -99,11 +99,11 @@ impl Resource {
         object
     }
 
-    /// What an update says, as a merge patch.
+    /// Returns a random merge patch.
     pub(crate) fn change(self, random: &mut Random) -> Value {
         let mut labels = serde_json::Map::new();
         for (name, values) in LABELS {
-            let value = if random.once_in(4) { Value::Null } else { (*random.pick(values)).into() };
+            let value = if random.one_in(4) { Value::Null } else { (*random.pick(values)).into() };
             labels.insert(name.to_owned(), value);
         }
         let turn = random.next().to_string();
@@ -122,16 +122,16 @@ impl Resource {
     }
 }
 
-/// The namespace and the name of a number.
-pub(crate) fn place(number: u64) -> (&'static str, String) {
+/// Returns the namespace and the name of the object with this number.
+pub(crate) fn namespace_and_name(number: u64) -> (&'static str, String) {
     (NAMESPACES[(number % 4) as usize], format!("it-{number:05}"))
 }
 
-pub(crate) fn new_phase(random: &mut Random) -> Value {
+pub(crate) fn random_phase(random: &mut Random) -> Value {
     json!({"status": {"phase": *random.pick(&PHASES)}})
 }
 
-/// In a patch a null takes something away; in an object it says nothing.
+/// Removes the nulls, which delete fields in a merge patch but mean nothing in an object.
 fn strip_nulls(value: &mut Value) {
     if let Value::Object(fields) = value {
         fields.retain(|_, field| !field.is_null());

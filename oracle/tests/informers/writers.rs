@@ -1,4 +1,4 @@
-//! Writers: create, change, delete and create again, at random.
+//! Writers: tasks that create, update, delete and recreate random objects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,82 +14,82 @@ use watchkeeper_client::resource::{DeleteOptions, ResourceClient, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
 use crate::random::Random;
-use crate::resources::{NAMESPACES, Resource, new_phase, place};
+use crate::resources::{NAMESPACES, Resource, namespace_and_name, random_phase};
 
 const WRITERS: usize = 8;
-/// How often each of them writes.
-const PACE: Duration = Duration::from_millis(20);
-/// How many objects are created at once at the beginning.
-const AT_ONCE: usize = 64;
+/// Time between two writes of one writer.
+const PERIOD: Duration = Duration::from_millis(20);
+/// Number of concurrent requests while creating the initial objects.
+const CONCURRENCY: usize = 64;
 
-/// What has been written.
+/// Number of writes, by outcome.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
-    pub(crate) done: AtomicU64,
-    /// There was nothing to change, or something to create already.
-    pub(crate) idle: AtomicU64,
-    /// The server was not there, or busy.
+pub(crate) struct WriteCounts {
+    pub(crate) succeeded: AtomicU64,
+    /// Failed with 404, 409 or an existing object.
+    pub(crate) conflicted: AtomicU64,
+    /// The server was unreachable or overloaded.
     pub(crate) failed: AtomicU64,
 }
 
-/// Creates all objects that there are at the beginning.
+/// Creates the initial objects.
 pub(crate) async fn fill(client: &Client, random: &mut Random) {
     for namespace in NAMESPACES {
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
         let namespaces = Resource::Namespaces.client(client);
         namespaces.create(&body, &WriteOptions::default()).await.unwrap();
     }
-    for (resource, count) in Resource::MANY {
+    for (resource, count) in Resource::WRITTEN {
         let all = resource.client(client);
         let bodies = (0..count).map(|number| resource.body(number, random));
         let created = stream::iter(bodies).map(|body| {
-            let there = all.clone().namespace(body["metadata"]["namespace"].as_str().unwrap());
-            async move { there.create(&body, &WriteOptions::default()).await.unwrap() }
+            let namespaced = all.clone().namespace(body["metadata"]["namespace"].as_str().unwrap());
+            async move { namespaced.create(&body, &WriteOptions::default()).await.unwrap() }
         });
-        created.buffer_unordered(AT_ONCE).for_each(|_| async {}).await;
+        created.buffer_unordered(CONCURRENCY).for_each(|_| async {}).await;
     }
 }
 
-/// Writes until it is stopped; what has begun then is waited for.
+/// Writes until `stop` is cancelled, and waits for the writes in progress.
 pub(crate) async fn write(
     client: &Client,
     random: &mut Random,
-    written: &Arc<Written>,
+    counts: &Arc<WriteCounts>,
     stop: &CancellationToken,
 ) {
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
         let (client, mut random) = (client.clone(), random.fork());
-        let (written, stop) = (written.clone(), stop.clone());
+        let (counts, stop) = (counts.clone(), stop.clone());
         writers.spawn(async move {
-            let mut ticks = interval(PACE);
+            let mut ticks = interval(PERIOD);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-                count(write_once(&client, &mut random).await, &written);
+                count(write_once(&client, &mut random).await, &counts);
             }
         });
     }
-    while let Some(ended) = writers.join_next().await {
-        ended.unwrap();
+    while let Some(exit) = writers.join_next().await {
+        exit.unwrap();
     }
 }
 
 async fn write_once(client: &Client, random: &mut Random) -> Result<(), RequestError> {
-    if random.once_in(100) {
+    if random.one_in(100) {
         let name = random.pick(&NAMESPACES);
         return change(&Resource::Namespaces.client(client), name, &Resource::Namespaces.change(random))
             .await;
     }
-    let (resource, count) = *random.pick(&Resource::MANY);
-    // Some were not there at the beginning; and some are written more often than others.
-    let end = if random.once_in(3) { 50 } else { count + count / 10 };
+    let (resource, count) = *random.pick(&Resource::WRITTEN);
+    // Some of the numbers are not among the initial objects, and the first 50 are written most often.
+    let end = if random.one_in(3) { 50 } else { count + count / 10 };
     let number = random.below(end);
-    let (namespace, name) = place(number);
+    let (namespace, name) = namespace_and_name(number);
     let objects = resource.client(client).namespace(namespace);
     match random.below(10) {
         0 => create(&objects, resource, number, random).await,
-        // Of what can be there, four in five are: they come four times as often as they go for good.
-        1 if random.once_in(4) => delete(&objects, &name).await,
+        // A creation is 4x as likely as a deletion for good, so that about four in five names exist.
+        1 if random.one_in(4) => delete(&objects, &name).await,
         2 => {
             delete(&objects, &name).await?;
             create(&objects, resource, number, random).await
@@ -99,7 +99,7 @@ async fn write_once(client: &Client, random: &mut Random) -> Result<(), RequestE
             objects.update(&body, &WriteOptions::default()).await.map(drop)
         }
         4 | 5 if resource == Resource::Pods => {
-            let phase = new_phase(random);
+            let phase = random_phase(random);
             let (kind, options) = (PatchKind::Merge, WriteOptions::default());
             objects.patch_status(&name, kind, &phase, &options).await.map(drop)
         }
@@ -117,27 +117,27 @@ async fn create(
 }
 
 async fn delete(objects: &ResourceClient<Value>, name: &str) -> Result<(), RequestError> {
-    let at_once = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
-    objects.delete(name, &at_once).await.map(drop)
+    let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+    objects.delete(name, &options).await.map(drop)
 }
 
 async fn change(objects: &ResourceClient<Value>, name: &str, change: &Value) -> Result<(), RequestError> {
     objects.patch(name, PatchKind::Merge, change, &WriteOptions::default()).await.map(drop)
 }
 
-fn count(outcome: Result<(), RequestError>, written: &Written) {
+fn count(outcome: Result<(), RequestError>, counts: &WriteCounts) {
     let counter = match outcome {
-        Ok(()) => &written.done,
+        Ok(()) => &counts.succeeded,
         Err(error) if error.is_not_found() || error.is_already_exists() || error.is_conflict() => {
-            &written.idle
+            &counts.conflicted
         }
         Err(error) => {
             let code = error.status().map(|status| status.code);
             assert!(
                 !matches!(code, Some(400..=499)) || code == Some(429),
-                "the writers are wrong: {error:?}"
+                "a writer sent an invalid request: {error:?}"
             );
-            &written.failed
+            &counts.failed
         }
     };
     counter.fetch_add(1, Ordering::Relaxed);

@@ -1,32 +1,36 @@
-//! Differences: where our server makes kubectl say something else, and why.
+//! Expected differences in kubectl's output for our server, with reasons.
 
-/// A command that says something else.
+/// A command with different output.
 pub(crate) struct Difference {
-    /// The transcript.
+    /// The name of the transcript.
     pub(crate) script: &'static str,
-    /// The command as it stands there.
+    /// The command's line in the transcript.
     pub(crate) line: &'static str,
-    /// What is different.
+    /// The reason.
     pub(crate) why: &'static str,
 }
 
 impl Difference {
-    /// Whether it is about that command.
+    /// Returns whether this is the entry for a command.
     pub(crate) fn is(&self, script: &str, line: &str) -> bool {
         self.script == script && self.line == line
     }
 }
 
-const GROUPS: &str = "groups that are not served: CRDs, certificates, flow control, devices, ...";
-const EVERYBODY: &str = "everybody may do everything: there is no authorization";
-const REQUIRED: &str = "the tables of fields do not know which are required";
+const GROUPS: &str = "our server does not serve some groups: certificates, flow control, devices, ...";
+const NO_AUTHORIZATION: &str = "our server allows everything: it has no RBAC";
+const REQUIRED: &str = "our field tables do not record which fields are required";
 
-/// All of them.
+/// All expected differences.
 pub(crate) const DIFFERENCES: &[Difference] = &[
-    differs("01-server", "$ kubectl get --raw /livez?verbose", "there is one check, for there are no hooks"),
-    differs("01-server", "$ kubectl auth whoami", "the administrator of the real cluster has a uid"),
-    differs("01-server", "$ kubectl auth can-i --list", "there are no roles from which rules could come"),
-    differs("01-server", "$ kubectl auth can-i delete nodes --as=nobody", EVERYBODY),
+    differs(
+        "01-server",
+        "$ kubectl get --raw /livez?verbose",
+        "our server has one health check and no post-start hooks",
+    ),
+    differs("01-server", "$ kubectl auth whoami", "only the administrator of the real cluster has a UID"),
+    differs("01-server", "$ kubectl auth can-i --list", "our server has no roles to derive rules from"),
+    differs("01-server", "$ kubectl auth can-i delete nodes --as=nobody", NO_AUTHORIZATION),
     differs("01-server", "$ kubectl api-versions", GROUPS),
     differs("01-server", "$ kubectl api-resources", GROUPS),
     differs("01-server", "$ kubectl explain configmap --recursive", REQUIRED),
@@ -34,15 +38,15 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     differs(
         "03-get",
         "$ kubectl get cm settings -o yaml --show-managed-fields",
-        "who manages a field is written down from the first apply on",
+        "our server records managedFields only after the first apply",
     ),
     differs(
         "05-change",
         r#"$ kubectl patch pod tool -p '{"spec":{"nodeName":"elsewhere"}}'"#,
-        "the refusal does not add how the two specs differ",
+        "our error does not show a diff of the two specs",
     ),
     differs("08-nodes", "$ kubectl certificate approve missing", GROUPS),
-    differs("08-nodes", "$ kubectl get pods -n look --as=ann", EVERYBODY),
+    differs("08-nodes", "$ kubectl get pods -n look --as=ann", NO_AUTHORIZATION),
 ];
 
 const fn differs(script: &'static str, line: &'static str, why: &'static str) -> Difference {

@@ -1,22 +1,22 @@
-//! Normal form: what no two servers print alike, replaced by a name for it.
+//! Normal form: replaces output that differs between any two servers with placeholders.
 //!
-//! Ages, moments, identities, versions, addresses, tokens, generated endings, and the width of columns that
-//! hold one of them.
+//! These are ages, times, UIDs, versions, addresses, tokens, generated suffixes, and the widths of columns with one
+//! of them.
 
-/// Where columns may be wider or narrower than on another server.
+/// Headers of columns whose width may differ between servers.
 const HEADERS: [&str; 5] = ["AGE", "Age ", "CLUSTER-IP", "LAST SEEN", "SUSPEND"];
 
-/// A line in its normal form.
-pub(crate) fn normal(line: &str) -> String {
+/// Returns the normal form of a line.
+pub(crate) fn normalize(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;
     while let Some(letter) = rest.chars().next() {
         let inside = text.chars().next_back().is_some_and(|letter| letter.is_ascii_alphanumeric());
-        let chosen = text.ends_with('=') || text.ends_with(" for "); // by whoever wrote the object
+        let is_input = text.ends_with('=') || text.ends_with(" for "); // a duration from the script, not an age
         let found = RULES
             .iter()
             .filter(|_| !inside)
-            .filter(|(name, _)| !(chosen && *name == "<age>"))
+            .filter(|(name, _)| !(is_input && *name == "<age>"))
             .find_map(|(name, rule)| rule(rest).map(|length| (*name, length)));
         match found {
             Some((name, length)) => {
@@ -29,9 +29,9 @@ pub(crate) fn normal(line: &str) -> String {
             }
         }
     }
-    for beginning in ["Resource Version:", "Expected resource version to be 1, was", "999999999, current:"] {
-        if let Some((before, _)) = text.split_once(beginning) {
-            text = format!("{before}{beginning} <resourceVersion>");
+    for prefix in ["Resource Version:", "Expected resource version to be 1, was", "999999999, current:"] {
+        if let Some((before, _)) = text.split_once(prefix) {
+            text = format!("{before}{prefix} <resourceVersion>");
         }
     }
     for field in
@@ -49,8 +49,8 @@ pub(crate) fn normal(line: &str) -> String {
     text
 }
 
-/// What `explain` prints, with nothing in the place of descriptions: ours has none, and they are not ours to
-/// keep.
+/// Removes the descriptions from the output of `explain`. Our server has none, and we do not copy them into the
+/// transcripts.
 pub(crate) fn without_descriptions(printed: &str) -> String {
     let Some((before, after)) = printed.split_once("\nDESCRIPTION:\n") else { return printed.to_owned() };
     let fields = after.split_once("FIELDS:\n").map_or("", |(_, fields)| fields);
@@ -58,7 +58,7 @@ pub(crate) fn without_descriptions(printed: &str) -> String {
     named.fold(format!("{before}\n"), |printed, line| format!("{printed}{line}\n"))
 }
 
-/// How long what the rule looks for is, if it stands here.
+/// Returns the length of the match at the start of a text.
 type Rule = fn(&str) -> Option<usize>;
 
 const RULES: &[(&str, Rule)] = &[
@@ -91,8 +91,8 @@ const RULES: &[(&str, Rule)] = &[
     ("admin", |text| text.starts_with("kubernetes-admin").then_some("kubernetes-admin".len())),
 ];
 
-/// Whether the text starts with letters (`a`), digits (`d`), hexadecimal digits (`h`), either (`n`) or just
-/// these characters, and how long that is.
+/// Matches a pattern at the start of a text, and returns its length. `a` is a letter, `d` a digit, `h` a hexadecimal
+/// digit, `n` a lower-case letter or digit; other characters match themselves.
 fn shape(text: &str, shape: &str) -> Option<usize> {
     let mut letters = text.chars();
     shape
@@ -109,14 +109,14 @@ fn shape(text: &str, shape: &str) -> Option<usize> {
         .then_some(shape.len())
 }
 
-/// A beginning and the digits after it.
-fn digits(text: &str, beginning: &str) -> Option<usize> {
-    let rest = text.strip_prefix(beginning)?;
+/// Matches a prefix and the digits after it, and returns their length.
+fn digits(text: &str, prefix: &str) -> Option<usize> {
+    let rest = text.strip_prefix(prefix)?;
     let count = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
-    (count > 0).then_some(beginning.len() + count)
+    (count > 0).then_some(prefix.len() + count)
 }
 
-/// `7s`, `2m5s`, `3m` or `317d`, as a word of its own. What a script measures otherwise is `10m` or `1000s` at least.
+/// Matches an age such as `7s`, `2m5s`, `3m` or `317d`. Other durations in the scripts are `10m` or `1000s` or more.
 fn age(text: &str) -> Option<usize> {
     let mut groups = Vec::new();
     let mut rest = text;
@@ -125,17 +125,17 @@ fn age(text: &str) -> Option<usize> {
         groups.push((number, unit));
         rest = &rest[number + 1..];
     }
-    let chosen = match groups[..] {
+    let is_other = match groups[..] {
         [] => true,
         [(number, 'm')] => number > 1,
         [(number, 's')] => number > 3,
         _ => false,
     };
     let ends = !rest.starts_with(|letter: char| letter.is_ascii_alphanumeric());
-    (ends && !chosen).then_some(text.len() - rest.len())
+    (ends && !is_other).then_some(text.len() - rest.len())
 }
 
-/// `field: "7"` as `field: <field>`.
+/// Replaces `field: "7"` with `field: <field>`.
 fn without_value(text: &str, field: &str) -> String {
     let in_json = format!("\"{field}\": \"");
     if let Some((before, after)) = text.split_once(&in_json) {
@@ -149,12 +149,12 @@ fn without_value(text: &str, field: &str) -> String {
     }
 }
 
-/// The dashes below the header of a table.
+/// Returns whether a line consists of the dashes below a table header.
 fn is_rule(text: &str) -> bool {
     text.contains("--  ") && text.chars().all(|letter| matches!(letter, '-' | ' '))
 }
 
-/// Columns three spaces apart.
+/// Sets the columns three spaces apart.
 fn narrow(text: &str) -> String {
     let indented = text.len() - text.trim_start().len();
     let cells: Vec<&str> =
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_varies_is_named_and_the_rest_is_kept() {
+    fn varying_values_become_placeholders() {
         for (line, expected) in [
             ("pod/a   1/1     Running   0          2m5s", "pod/a   1/1   Running   0   <age>"),
             ("NAME    READY   AGE", "NAME   READY   AGE"),
@@ -184,7 +184,7 @@ mod tests {
             ("configmap/generated-x7k2p created", "configmap/generated-<suffix> created"),
             ("cpu: 500m, delay=0s, for 300s, 10s-old", "cpu: 500m, delay=0s, for 300s, <age>-old"),
         ] {
-            assert_eq!(normal(line), expected);
+            assert_eq!(normalize(line), expected);
         }
     }
 }

@@ -1,62 +1,61 @@
-//! Transcript: commands, and what came of them, in a text that can be read and played again.
+//! Transcript: commands and their output, in a text format that can be replayed.
 //!
 //! | a line that starts with | is |
 //! |---|---|
-//! | `# ` | a remark on the next command |
+//! | `# ` | a comment on the next command |
 //! | `$ ` | a command |
-//! | `< ` | a line of the file that it names, or else of its input |
-//! | `& ` | a command that goes on in the background, once it has printed its first line |
-//! | `^ N` | the end of that command, once it has printed `N` lines; `^ end` lets it end by itself |
-//! | two spaces | what was printed |
-//! | `! ` | what was printed as an error |
-//! | `= N` | how it ended, if not with 0 |
+//! | `< ` | a line of the YAML file that the command names, or else of its stdin |
+//! | `& ` | a command to run in the background; the next step runs once it has printed its first line |
+//! | `^ N` | kills the background command after `N` lines; `^ end` waits until it exits |
+//! | two spaces | a line of stdout |
+//! | `! ` | a line of stderr |
+//! | `= N` | the exit code, if it is not 0 |
 
 use std::fmt;
 
-/// A script and what came of it.
+/// A script and its recorded output.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
-    /// In the order in which they run.
+    /// The steps in execution order.
     pub(crate) steps: Vec<Step>,
 }
 
-/// A command and what came of it.
+/// A command and its recorded output.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
-    /// What it is there for.
-    pub(crate) remarks: Vec<String>,
-    /// What is done.
+    /// The comments before it.
+    pub(crate) comments: Vec<String>,
     pub(crate) action: Action,
-    /// What was printed, in the lines of the transcript.
-    pub(crate) said: Vec<String>,
+    /// The output and the exit code, as lines of the transcript.
+    pub(crate) output: Vec<String>,
 }
 
-/// What is done.
+/// The action of a step.
 #[derive(Debug, Clone)]
 pub(crate) enum Action {
-    /// A command runs to its end.
+    /// Runs a command to completion.
     Run {
         /// The command line.
         line: String,
-        /// What it reads, from a file that it names or from its input.
+        /// Lines of the YAML file that it names, or else of its stdin.
         input: Vec<String>,
     },
-    /// A command starts and goes on in the background.
+    /// Starts a command in the background.
     Start(String),
-    /// The command in the background is ended once it has printed so many lines, or ends by itself.
+    /// Kills the background command after this many lines, or waits until it exits.
     Stop(Option<usize>),
 }
 
 impl Transcript {
-    /// Reads a transcript, which may have no recordings in it yet.
+    /// Parses a transcript, with or without recorded output.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut steps: Vec<Step> = Vec::new();
-        let mut remarks = Vec::new();
+        let mut comments = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let (mark, rest) = line.split_at_checked(2).unwrap_or((line, ""));
             let action = match mark {
                 "# " => {
-                    remarks.push(rest.to_owned());
+                    comments.push(rest.to_owned());
                     continue;
                 }
                 "$ " => Action::Run { line: rest.to_owned(), input: Vec::new() },
@@ -71,19 +70,19 @@ impl Transcript {
                         input.push(rest.to_owned());
                         continue;
                     }
-                    _ => return Err(format!("line {}: nobody reads this input", number + 1)),
+                    _ => return Err(format!("line {}: input without a command", number + 1)),
                 },
                 "  " | "! " | "!" | "= " => match steps.last_mut() {
                     Some(step) => {
-                        step.said.push(line.to_owned());
+                        step.output.push(line.to_owned());
                         continue;
                     }
-                    None => return Err(format!("line {}: nobody said this", number + 1)),
+                    None => return Err(format!("line {}: output without a command", number + 1)),
                 },
                 "" => continue,
-                _ => return Err(format!("line {}: what is {line:?}?", number + 1)),
+                _ => return Err(format!("line {}: invalid line {line:?}", number + 1)),
             };
-            steps.push(Step { remarks: std::mem::take(&mut remarks), action, said: Vec::new() });
+            steps.push(Step { comments: std::mem::take(&mut comments), action, output: Vec::new() });
         }
         Ok(Self { steps })
     }
@@ -92,11 +91,11 @@ impl Transcript {
 impl fmt::Display for Transcript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, step) in self.steps.iter().enumerate() {
-            if number > 0 && !step.remarks.is_empty() {
+            if number > 0 && !step.comments.is_empty() {
                 writeln!(f)?;
             }
-            for remark in &step.remarks {
-                writeln!(f, "# {remark}")?;
+            for comment in &step.comments {
+                writeln!(f, "# {comment}")?;
             }
             writeln!(f, "{}", step.line())?;
             if let Action::Run { input, .. } = &step.action {
@@ -104,7 +103,7 @@ impl fmt::Display for Transcript {
                     writeln!(f, "{}", format!("< {line}").trim_end())?;
                 }
             }
-            for line in &step.said {
+            for line in &step.output {
                 writeln!(f, "{line}")?;
             }
         }
@@ -113,7 +112,7 @@ impl fmt::Display for Transcript {
 }
 
 impl Step {
-    /// Its line in the transcript.
+    /// Returns its line in the transcript.
     pub(crate) fn line(&self) -> String {
         match &self.action {
             Action::Run { line, .. } => format!("$ {line}"),
@@ -123,7 +122,7 @@ impl Step {
         }
     }
 
-    /// What the other said differently, for a message.
+    /// Formats the lines that differ from another run's output.
     pub(crate) fn difference(&self, other: &Self) -> String {
         let only = |mark: char, these: &[String], those: &[String]| -> String {
             these
@@ -132,8 +131,9 @@ impl Step {
                 .map(|line| format!("\n    {mark}{line}"))
                 .collect()
         };
-        let (ours, theirs) = (only('-', &self.said, &other.said), only('+', &other.said, &self.said));
-        let order = if ours.is_empty() && theirs.is_empty() { "\n    the same lines otherwise" } else { "" };
+        let (ours, theirs) = (only('-', &self.output, &other.output), only('+', &other.output, &self.output));
+        let order =
+            if ours.is_empty() && theirs.is_empty() { "\n    same lines in another order" } else { "" };
         format!("{}{ours}{theirs}{order}", self.line())
     }
 }

@@ -1,4 +1,4 @@
-//! A kubelet that speaks with the real one's streaming library, and runs nothing.
+//! A fake kubelet, which uses the streaming library of the real one but runs no containers.
 
 use std::process::Stdio;
 
@@ -6,13 +6,14 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use watchkeeper_oracle::Binaries;
 
-/// The kubelet, which ends with this.
+/// The process of the kubelet, which is killed on drop.
 pub(crate) struct Kubelet {
     pub(crate) port: u16,
     _process: Child,
 }
 
 impl Kubelet {
+    /// Starts the kubelet on a free port.
     pub(crate) async fn start() -> Self {
         let binaries = tokio::task::spawn_blocking(Binaries::get).await.unwrap().unwrap();
         let mut process = Command::new(binaries.path("kubelet"))

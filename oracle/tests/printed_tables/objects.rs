@@ -1,31 +1,28 @@
-//! Objects of every kind, in the states that print differently.
+//! Objects of every kind, in all states that are printed differently.
 
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "an object is put together from parts that are made on the spot"
-)]
+#![expect(clippy::needless_pass_by_value, reason = "objects are built from temporary parts")]
 
 use serde_json::{Value, json};
 use watchkeeper_apiserver::registry::{self, Resource};
 use watchkeeper_core::Timestamp;
 
-/// That many seconds ago, as a `Time`.
+/// The time `seconds` ago, as a `Time`.
 fn ago(seconds: i64) -> String {
     Timestamp { seconds: Timestamp::now().seconds - seconds, nanos: 0 }.to_string()
 }
 
-/// That many seconds ago, as a `MicroTime`.
+/// The time `seconds` ago, as a `MicroTime`.
 fn micro_ago(seconds: i64) -> String {
     Timestamp { seconds: Timestamp::now().seconds - seconds, nanos: 0 }.display_micro().to_string()
 }
 
-/// The resource of these names: `apps/v1/deployments`.
+/// Returns the resource with a name such as `apps/v1/deployments`.
 pub(crate) fn find(names: &str) -> &'static Resource {
     let [group, version, resource] = names.split('/').collect::<Vec<_>>()[..] else { panic!("{names}") };
-    registry::builtin().get(group, version, resource).unwrap_or_else(|| panic!("no resource {names}"))
+    registry::builtin().get(group, version, resource).unwrap_or_else(|| panic!("resource {names} not found"))
 }
 
-/// Where an object is created, and what is sent: the object with its type.
+/// Returns the path to create an object at, and the object with its `apiVersion` and `kind`.
 pub(crate) fn creation(names: &str, mut object: Value) -> (String, Value) {
     let resource = find(names);
     let scope = if resource.is_namespaced() { "/namespaces/default" } else { "" };
@@ -39,17 +36,17 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
-/// What is created, with the status that it is given.
+/// All objects, with the status to set.
 pub(crate) fn objects() -> Vec<(&'static str, Value)> {
     let mut all = pods();
     all.extend(workloads());
     all.extend(networking());
-    all.extend(cluster_things());
+    all.extend(cluster_resources());
     all.extend(storage());
     all.extend(events());
     all.extend(autoscalers());
     all.extend(policies());
-    all.extend(quotas()); // last, because they are enforced
+    all.extend(quotas()); // last, because the server enforces them
     all
 }
 
@@ -60,13 +57,13 @@ fn named(name: &str, mut object: Value) -> Value {
     object
 }
 
-/// A pod of one container with this status.
+/// A pod with one container.
 fn pod(name: &str, status: Value) -> (&'static str, Value) {
     let spec = json!({"containers": [{"name": "c", "image": "i"}]});
     ("/v1/pods", named(name, json!({"spec": spec, "status": status})))
 }
 
-/// A pod of an init container, a sidecar and two ordinary containers.
+/// A pod with an init container, a sidecar and two containers.
 fn big_pod(name: &str, status: Value) -> (&'static str, Value) {
     let spec = json!({
         "initContainers": [{"name": "i", "image": "i"}, {"name": "s", "image": "i", "restartPolicy": "Always"}],
@@ -89,28 +86,30 @@ fn waiting(reason: &str) -> Value {
     json!({"waiting": {"reason": reason}})
 }
 
-fn ended(reason: &str, code: i64, seconds_ago: i64) -> Value {
+fn terminated(reason: &str, code: i64, seconds_ago: i64) -> Value {
     json!({"terminated": {"reason": reason, "exitCode": code, "finishedAt": ago(seconds_ago)}})
 }
 
 fn pods() -> Vec<(&'static str, Value)> {
     let one = |phase: &str, container: Value| json!({"phase": phase, "containerStatuses": [container]});
     let init = |state: Value| {
-        let last = ended("Error", 1, HOUR);
+        let last = terminated("Error", 1, HOUR);
         json!({"phase": "Pending", "initContainerStatuses": [container("i", 4, false, state, last)]})
     };
     let two = |a: Value, b: Value, conditions: Value| {
-        let (a, b) =
-            (container("a", 1, false, a, json!({})), container("b", 2, true, b, ended("Error", 1, 3 * DAY)));
-        let done = container("i", 0, true, ended("Completed", 0, HOUR), json!({}));
-        let mut sidecar = container("s", 3, true, running(), ended("Error", 1, 9 * DAY));
+        let (a, b) = (
+            container("a", 1, false, a, json!({})),
+            container("b", 2, true, b, terminated("Error", 1, 3 * DAY)),
+        );
+        let done = container("i", 0, true, terminated("Completed", 0, HOUR), json!({}));
+        let mut sidecar = container("s", 3, true, running(), terminated("Error", 1, 9 * DAY));
         sidecar["started"] = json!(true);
         json!({"phase": "Running", "initContainerStatuses": [done, sidecar], "containerStatuses": [a, b],
                "conditions": conditions})
     };
     let ready = json!([{"type": "Ready", "status": "True"}, {"type": "example.com/one", "status": "True"},
                        {"type": "example.com/two", "status": "False"}]);
-    let completed = || ended("Completed", 0, MINUTE);
+    let completed = || terminated("Completed", 0, MINUTE);
     let mut all = vec![
         pod("pending", json!({})),
         pod("creating", one("Pending", container("c", 0, false, waiting("ContainerCreating"), json!({})))),
@@ -120,20 +119,26 @@ fn pods() -> Vec<(&'static str, Value)> {
         ),
         pod("running", one("Running", container("c", 0, true, running(), json!({})))),
         pod("not-ready", one("Running", container("c", 0, false, running(), json!({})))),
-        pod("restarted", one("Running", container("c", 3, true, running(), ended("Error", 1, 5 * MINUTE)))),
+        pod(
+            "restarted",
+            one("Running", container("c", 3, true, running(), terminated("Error", 1, 5 * MINUTE))),
+        ),
         pod(
             "restarted-long-ago",
-            one("Running", container("c", 3, true, running(), ended("Error", 1, 3 * YEAR))),
+            one("Running", container("c", 3, true, running(), terminated("Error", 1, 3 * YEAR))),
         ),
         pod("restarted-unknown", one("Running", container("c", 2, true, running(), json!({})))),
         pod(
             "crashing",
-            one("Running", container("c", 9, false, waiting("CrashLoopBackOff"), ended("Error", 1, 200))),
+            one(
+                "Running",
+                container("c", 9, false, waiting("CrashLoopBackOff"), terminated("Error", 1, 200)),
+            ),
         ),
         pod("no-image", one("Pending", container("c", 0, false, waiting("ImagePullBackOff"), json!({})))),
         pod("completed", one("Succeeded", container("c", 0, false, completed(), json!({})))),
-        pod("failed", one("Failed", container("c", 0, false, ended("Error", 1, 1), json!({})))),
-        pod("exit-code", one("Failed", container("c", 0, false, ended("", 7, 1), json!({})))),
+        pod("failed", one("Failed", container("c", 0, false, terminated("Error", 1, 1), json!({})))),
+        pod("exit-code", one("Failed", container("c", 0, false, terminated("", 7, 1), json!({})))),
         pod("evicted", json!({"phase": "Failed", "reason": "Evicted", "message": "out of disk"})),
         pod(
             "init-initialized",
@@ -148,14 +153,14 @@ fn pods() -> Vec<(&'static str, Value)> {
         big_pod("init-running", init(running())),
         big_pod("init-waiting", init(waiting("PodInitializing"))),
         big_pod("init-crashing", init(waiting("CrashLoopBackOff"))),
-        big_pod("init-failed", init(ended("Error", 1, 5))),
-        big_pod("init-exit-code", init(ended("", 3, 5))),
+        big_pod("init-failed", init(terminated("Error", 1, 5))),
+        big_pod("init-exit-code", init(terminated("", 3, 5))),
         big_pod("init-signal", init(json!({"terminated": {"exitCode": 137, "signal": 9}}))),
-        big_pod("init-done", init(ended("Completed", 0, 5))),
+        big_pod("init-done", init(terminated("Completed", 0, 5))),
         big_pod("both-running", two(running(), running(), ready.clone())),
         big_pod("one-completed-and-ready", two(completed(), running(), ready)),
         big_pod("one-completed", two(completed(), running(), json!([]))),
-        big_pod("one-killed", two(completed(), ended("OOMKilled", 137, 5), json!([]))),
+        big_pod("one-killed", two(completed(), terminated("OOMKilled", 137, 5), json!([]))),
         big_pod(
             "signalled",
             two(json!({"terminated": {"exitCode": 137, "signal": 9}}), running(), json!([])),
@@ -185,7 +190,7 @@ fn template(labels: Value) -> Value {
         {"name": "a", "image": "registry.example.com/a:1"}, {"name": "b", "image": "b"}]}})
 }
 
-/// Pods in states that nobody thought of. A failure prints its seed.
+/// Generates pods with random statuses from a seed.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -194,15 +199,15 @@ impl Random {
         (self.0 >> 33) % below
     }
 
-    fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[usize::try_from(self.next(words.len() as u64)).expect("it is below a length")]
+    fn choose<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[usize::try_from(self.next(words.len() as u64)).expect("index fits in usize")]
     }
 
     fn state(&mut self) -> Value {
         match self.next(5) {
             0 => json!({}),
             1 => running(),
-            2 => waiting(self.of(&[
+            2 => waiting(self.choose(&[
                 "",
                 "PodInitializing",
                 "ContainerCreating",
@@ -211,9 +216,9 @@ impl Random {
             ])),
             _ => {
                 let (code, signal) = (self.next(3), self.next(3) * self.next(2));
-                let ended = ago(i64::try_from(self.next(400_000)).expect("it is small"));
-                let reason = self.of(&["", "Completed", "Error", "OOMKilled"]);
-                json!({"terminated": {"reason": reason, "exitCode": code, "signal": signal, "finishedAt": ended}})
+                let finished = ago(i64::try_from(self.next(400_000)).expect("number fits"));
+                let reason = self.choose(&["", "Completed", "Error", "OOMKilled"]);
+                json!({"terminated": {"reason": reason, "exitCode": code, "signal": signal, "finishedAt": finished}})
             }
         }
     }
@@ -222,7 +227,7 @@ impl Random {
         let mut all = Vec::new();
         for number in 0..count {
             let (state, last) = (self.state(), self.state());
-            let restarts = i64::try_from(self.next(4)).expect("it is small");
+            let restarts = i64::try_from(self.next(4)).expect("number fits");
             let mut status =
                 container(&format!("{prefix}{number}"), restarts, self.next(2) == 0, state, last);
             if self.next(2) == 0 {
@@ -245,14 +250,14 @@ impl Random {
             }
         }
         let mut status = json!({
-            "phase": self.of(&["Pending", "Running", "Succeeded", "Failed", "Unknown"]),
-            "reason": self.of(&["", "", "Evicted", "NodeLost"]),
+            "phase": self.choose(&["Pending", "Running", "Succeeded", "Failed", "Unknown"]),
+            "reason": self.choose(&["", "", "Evicted", "NodeLost"]),
             "initContainerStatuses": self.statuses("i", inits),
             "containerStatuses": self.statuses("c", ordinary),
         });
-        let conditions =
-            ["Ready", "Initialized"].map(|name| json!({"type": name, "status": self.of(&["True", "False"])}));
-        status["conditions"] = conditions[..usize::try_from(self.next(3)).expect("it is small")].into();
+        let conditions = ["Ready", "Initialized"]
+            .map(|name| json!({"type": name, "status": self.choose(&["True", "False"])}));
+        status["conditions"] = conditions[..usize::try_from(self.next(3)).expect("number fits")].into();
         let mut metadata = json!({});
         if self.next(5) == 0 {
             metadata = json!({"annotations": {"then": "delete"}, "finalizers": ["example.com/stay"]});
@@ -521,7 +526,7 @@ fn networking() -> Vec<(&'static str, Value)> {
     all
 }
 
-fn cluster_things() -> Vec<(&'static str, Value)> {
+fn cluster_resources() -> Vec<(&'static str, Value)> {
     let ready = |status: &str| json!([{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": status}]);
     let info = json!({"kubeletVersion": "v1.37.1", "osImage": "Debian GNU/Linux 13", "kernelVersion": "6.12",
         "containerRuntimeVersion": "containerd://2.1", "architecture": "arm64", "machineID": "m", "systemUUID": "s",
@@ -746,9 +751,9 @@ fn storage() -> Vec<(&'static str, Value)> {
 fn events() -> Vec<(&'static str, Value)> {
     let about = json!({"kind": "Pod", "namespace": "default", "name": "pending", "apiVersion": "v1",
                        "fieldPath": "spec.containers{c}"});
-    let nobody = json!({"kind": "Node", "namespace": "default"});
+    let unnamed = json!({"kind": "Node", "namespace": "default"});
     let mut all = Vec::new();
-    // Every step of how ages are written: an event may be of any age.
+    // One age for each format of ages; only events can have an arbitrary age.
     let ages = [
         -5,
         0,
@@ -778,7 +783,7 @@ fn events() -> Vec<(&'static str, Value)> {
         all.push(("/v1/events", named(&format!("age-{position}"), event)));
     }
     let core = [
-        ("bare", json!({"involvedObject": nobody})),
+        ("bare", json!({"involvedObject": unnamed})),
         (
             "first-only",
             json!({"involvedObject": about, "firstTimestamp": ago(HOUR), "source": {"component": "c"}, "type": "Warning"}),
@@ -810,7 +815,7 @@ fn events() -> Vec<(&'static str, Value)> {
         ),
         (
             "noted-series",
-            json!({"regarding": nobody, "eventTime": micro_ago(DAY), "reportingController": "example.com/c",
+            json!({"regarding": unnamed, "eventTime": micro_ago(DAY), "reportingController": "example.com/c",
             "reportingInstance": "i-1", "action": "Do", "reason": "R", "type": "Warning", "note": "n",
             "series": {"count": 3, "lastObservedTime": micro_ago(5 * MINUTE)}}),
         ),

@@ -1,17 +1,17 @@
-//! Changes: what is done to an object before it is sent.
+//! Changes: edits of an object before it is sent.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-/// Something that is done to an object.
+/// A list of edits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Change {
-    /// Where, as a JSON pointer; and what is put there, or nothing if something is taken away.
+    /// JSON pointers, each with the value to set, or `None` to remove it.
     steps: Vec<(String, Option<Value>)>,
-    /// Whether it changes which object this is.
+    /// Whether it changes the object's name.
     pub(crate) renames: bool,
-    /// Whether the answer of the real server shows a value of one of its own types.
+    /// Whether the response of the real server contains a Go struct.
     pub(crate) shows_types: bool,
 }
 
@@ -31,7 +31,7 @@ impl Change {
         Self { steps: vec![(pointer.into(), None)], ..Self::default() }
     }
 
-    /// What it makes of an object.
+    /// Returns a changed copy of an object.
     pub(crate) fn applied(&self, object: &Value) -> Value {
         let mut object = object.clone();
         for (pointer, value) in &self.steps {
@@ -71,8 +71,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// What can be done to objects of every kind.
-pub(crate) fn common() -> Vec<Change> {
+/// Changes that apply to objects of every kind.
+pub(crate) fn common_changes() -> Vec<Change> {
     let long = "a".repeat(300);
     let mut changes = vec![Change::default()];
     for name in [json!("Bad_Name"), json!("a.b"), json!(""), json!(long), json!("a/b")] {
@@ -107,7 +107,7 @@ pub(crate) fn common() -> Vec<Change> {
     changes
 }
 
-/// Every field of an object left out, emptied or spoilt, one at a time.
+/// Changes that remove, empty or invalidate each field of an object, one field each.
 pub(crate) fn mutations(object: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
     for (name, value) in object.as_object().into_iter().flatten() {
@@ -151,8 +151,8 @@ fn walk(pointer: &str, value: &Value, changes: &mut Vec<Change>) {
     }
 }
 
-/// The lines of a file: `pods + /spec/hostname="A"` creates, `pods ~ ...` and `pods/status ~ ...` update, `-/spec` takes away. The
-/// word `types` after the sign says that the answer shows a value of a type of the real server.
+/// Parses `cases.txt`: `pods + /spec/hostname="A"` creates, `pods ~ ...` and `pods/status ~ ...` update; `-/spec` removes a
+/// field. The word `types` after the sign marks a case to which the real server responds with a Go struct.
 pub(crate) fn cases(text: &str) -> impl Iterator<Item = Case> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| {

@@ -1,4 +1,4 @@
-//! Quiet: nothing is written and nothing goes wrong, so that what informers have can be held against the server.
+//! Consistency checks of one informer against the server, while nothing is written and no fault is active.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use watchkeeper_core::{Collection, LabelSelector, Object, ObjectKey};
 use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::{Kind, decode, read_field};
 
-use crate::fleet::Member;
 use crate::resources::NAMESPACES;
+use crate::test_informers::TestInformer;
 
-/// How long an informer or a handler may take to have all of it.
+/// Time limit for an informer or a handler to catch up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Label selectors that stores are asked.
+/// Label selectors to query the stores with.
 const SELECTORS: [&str; 7] = [
     "app=web",
     "app in (web,db),tier!=gold",
@@ -30,33 +30,33 @@ const SELECTORS: [&str; 7] = [
     "app=none",
 ];
 
-/// What is wrong with an informer, and where.
-pub(crate) type Wrong = String;
+/// A description of what is wrong.
+pub(crate) type Violation = String;
 
-/// What the server has, by key.
+/// The server's objects by key.
 type Served = BTreeMap<ObjectKey, Value>;
 
-/// Checks an informer and all who listen to it.
-pub(crate) async fn check(member: &Member, cluster: &Cluster) -> Result<(), Wrong> {
-    let served = ask(cluster, &member.collection).await;
-    catch_up(member, &served).await?;
-    let now = member.informer.store().snapshot();
-    compare(member, &now, &served)?;
-    queries(member, &now)?;
-    typed(member, &now)?;
-    for listener in &member.listeners {
-        let settled = listener.settle(&member.informer, PATIENCE).await;
-        settled.map_err(|flaw| format!("{} handler: {flaw}", listener.name))?;
-        let (panics, reported) = listener.panics();
+/// Checks an informer's store, indexes, readers and handlers.
+pub(crate) async fn check(test: &TestInformer, cluster: &Cluster) -> Result<(), Violation> {
+    let served = list(cluster, &test.collection).await;
+    catch_up(test, &served).await?;
+    let now = test.informer.store().snapshot();
+    compare(test, &now, &served)?;
+    queries(test, &now)?;
+    typed(test, &now)?;
+    for handler in &test.handlers {
+        let settled = handler.settle(&test.informer, PATIENCE).await;
+        settled.map_err(|violation| format!("{} handler: {violation}", handler.name))?;
+        let (panics, reported) = handler.panics();
         if panics != reported {
-            return Err(format!("{} handler: {panics} panics, {reported} reported", listener.name));
+            return Err(format!("{} handler: {panics} panics, {reported} reported", handler.name));
         }
     }
     Ok(())
 }
 
-/// Asks the server itself, without any of Watchkeeper in between.
-async fn ask(cluster: &Cluster, collection: &Collection) -> Served {
+/// Lists the collection from the server, without any Watchkeeper code.
+async fn list(cluster: &Cluster, collection: &Collection) -> Served {
     let group_version = collection.group_version();
     let root = if group_version.group.is_empty() { "/api" } else { "/apis" };
     let namespace = collection.in_namespace().map(|name| format!("/namespaces/{name}")).unwrap_or_default();
@@ -70,9 +70,9 @@ async fn ask(cluster: &Cluster, collection: &Collection) -> Served {
         true => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
         false => "application/json",
     };
-    let answer = cluster.request(Method::GET, &path, accept).await.unwrap();
-    assert!(answer.status().is_success(), "{path}: {answer:?}");
-    let mut list: Value = serde_json::from_slice(answer.body()).unwrap();
+    let response = cluster.request(Method::GET, &path, accept).await.unwrap();
+    assert!(response.status().is_success(), "{path}: {response:?}");
+    let mut list: Value = serde_json::from_slice(response.body()).unwrap();
     let Value::Array(items) = list["items"].take() else { panic!("{path}: no items") };
     items.into_iter().map(|item| (key(&item), item)).collect()
 }
@@ -89,61 +89,61 @@ fn key(object: &Value) -> ObjectKey {
     }
 }
 
-/// Waits until the store has the versions that the server has.
-async fn catch_up(member: &Member, served: &Served) -> Result<(), Wrong> {
-    let mut progress = member.informer.progress();
+/// Waits until the store has the server's version of each object.
+async fn catch_up(test: &TestInformer, served: &Served) -> Result<(), Violation> {
+    let mut progress = test.informer.progress();
     let caught_up = async {
         loop {
             progress.mark_unchanged();
-            if difference(&member.informer.store().snapshot(), served).is_none() {
+            if difference(&test.informer.store().snapshot(), served).is_none() {
                 return;
             }
-            progress.changed().await.expect("the informer runs");
+            progress.changed().await.expect("the informer is running");
         }
     };
     let in_time = tokio::time::timeout(PATIENCE, caught_up).await.is_ok();
-    let now = member.informer.store().snapshot();
+    let now = test.informer.store().snapshot();
     match difference(&now, served) {
         None => Ok(()),
-        Some(wrong) => {
-            let Progress { phase, version, .. } = member.informer.progress().borrow().clone();
-            let waited = if in_time { "then" } else { "in the end" };
+        Some(difference) => {
+            let Progress { phase, version, .. } = test.informer.progress().borrow().clone();
+            let outcome = if in_time { "changed after catching up" } else { "did not catch up" };
             Err(format!(
-                "{waited} the store at {}: {wrong}; the reflector: {phase:?} at {version}",
+                "the store {outcome}, at {}: {difference}; the reflector is {phase:?} at {version}",
                 now.version()
             ))
         }
     }
 }
 
-/// The first object of which the store and the server do not have the same version.
-fn difference(now: &Snapshot, served: &Served) -> Option<Wrong> {
-    let version = |object: &Value| {
+/// Returns the first object whose versions in the store and on the server differ.
+fn difference(now: &Snapshot, served: &Served) -> Option<Violation> {
+    let served_version = |object: &Value| {
         let metadata = &object["metadata"];
         (metadata["uid"].as_str().unwrap_or_default().to_owned(), metadata["resourceVersion"].clone())
     };
-    let held = |object: &Arc<Object>| {
+    let stored_version = |object: &Arc<Object>| {
         (object.metadata.uid().to_owned(), Value::from(object.metadata.resource_version().to_string()))
     };
     for (key, object) in served {
-        let (expected, found) = (version(object), now.get(key).map(held));
+        let (expected, found) = (served_version(object), now.get(key).map(stored_version));
         if found.as_ref() != Some(&expected) {
             return Some(format!("{key}: the server has {expected:?}, the store {found:?}"));
         }
     }
     let extra = now.iter().find(|object| !served.contains_key(object.metadata.key()))?;
-    Some(format!("{}: the server does not have it, the store {:?}", extra.metadata.key(), held(extra)))
+    Some(format!("{}: the server has none, the store {:?}", extra.metadata.key(), stored_version(extra)))
 }
 
-/// Object by object, but for what the intake cuts out.
-fn compare(member: &Member, now: &Snapshot, served: &Served) -> Result<(), Wrong> {
-    let kind = member.informer.kind();
+/// Compares the contents of each object, except for the fields that the informer prunes.
+fn compare(test: &TestInformer, now: &Snapshot, served: &Served) -> Result<(), Violation> {
+    let kind = test.informer.kind();
     for object in now.iter() {
         let key = object.metadata.key();
         let mut found: Value = decode(&object.encoded, kind).map_err(|error| format!("{key}: {error}"))?;
         let mut expected = served[key].clone();
         for value in [&mut found, &mut expected] {
-            // Items of lists do not say what they are; managed fields are cut out.
+            // Items of lists have no apiVersion and kind; the informer prunes managedFields.
             let fields = value.as_object_mut().unwrap();
             fields.retain(|name, _| name != "apiVersion" && name != "kind");
             fields.get_mut("metadata").and_then(Value::as_object_mut).unwrap().remove("managedFields");
@@ -155,45 +155,47 @@ fn compare(member: &Member, now: &Snapshot, served: &Served) -> Result<(), Wrong
     Ok(())
 }
 
-/// Every index and every query says what a scan says.
-fn queries(member: &Member, now: &Snapshot) -> Result<(), Wrong> {
+/// Checks that every index and every query returns what a full scan returns.
+fn queries(test: &TestInformer, now: &Snapshot) -> Result<(), Violation> {
     let keys = |objects: &mut dyn Iterator<Item = &Arc<Object>>| -> Vec<String> {
         objects.map(|object| object.metadata.key().to_string()).collect()
     };
-    let same = |what: &str, found: Vec<String>, scanned: Vec<String>| match found == scanned {
+    let check_same = |what: &str, found: Vec<String>, scanned: Vec<String>| match found == scanned {
         true => Ok(()),
         false => Err(format!("{what}: the index has {found:?}, a scan {scanned:?}")),
     };
-    for path in &member.indexes {
-        let scanned = scan(now, member.informer.kind(), path);
+    for path in &test.indexes {
+        let scanned = scan(now, test.informer.kind(), path);
         let values: BTreeSet<&str> = now.index_values(path).unwrap().collect();
         if !values.iter().eq(scanned.keys()) {
             return Err(format!("{path}: the index has {values:?}, a scan {:?}", scanned.keys()));
         }
         for (value, expected) in scanned {
             let found = keys(&mut now.by_index(path, &value).unwrap());
-            same(&format!("{path}={value}"), found, expected)?;
+            check_same(&format!("{path}={value}"), found, expected)?;
         }
     }
     for text in SELECTORS {
         let selector: LabelSelector = text.parse().unwrap();
         for namespace in [None].into_iter().chain(NAMESPACES.map(Some)) {
-            let there = |object: &&Arc<Object>| {
+            let matches = |object: &&Arc<Object>| {
                 namespace.is_none_or(|wanted| object.metadata.key().namespace() == Some(wanted))
                     && selector.matches(|key| object.metadata.label(key))
             };
             let found = keys(&mut now.select(&selector, namespace).iter());
-            same(text, found, keys(&mut now.iter().filter(there)))?;
+            check_same(text, found, keys(&mut now.iter().filter(matches)))?;
         }
     }
     for owner in (0..10).map(|number| format!("owner-{number}")) {
-        let owned = |object: &&Arc<Object>| object.metadata.owner_references().any(|it| it.uid == owner);
-        same(&owner, keys(&mut now.owned_by(&owner)), keys(&mut now.iter().filter(owned)))?;
+        let owned = |object: &&Arc<Object>| {
+            object.metadata.owner_references().any(|reference| reference.uid == owner)
+        };
+        check_same(&owner, keys(&mut now.owned_by(&owner)), keys(&mut now.iter().filter(owned)))?;
     }
     Ok(())
 }
 
-/// The keys of every value at a path.
+/// Returns the keys of the objects with each value at a field path.
 fn scan(now: &Snapshot, kind: &Kind, path: &str) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for object in now.iter() {
@@ -206,23 +208,25 @@ fn scan(now: &Snapshot, kind: &Kind, path: &str) -> BTreeMap<String, Vec<String>
     found
 }
 
-/// Whoever reads a type has all objects as that type.
-fn typed(member: &Member, now: &Snapshot) -> Result<(), Wrong> {
+/// Checks that a typed reader returns every object.
+fn typed(test: &TestInformer, now: &Snapshot) -> Result<(), Violation> {
     let everything = LabelSelector::default();
-    let count = match member.informer.kind().kind() {
+    let count = match test.informer.kind().kind() {
         "ConfigMap" => {
-            let listed = member.informer.reader::<ConfigMap>(Keep::Encoded).list(&everything);
+            let listed = test.informer.reader::<ConfigMap>(Keep::Encoded).list(&everything);
             listed.items().map(|items| items.len())
         }
         "Pod" => {
-            let listed = member.informer.reader::<Pod>(Keep::Decoded).list(&everything);
+            let listed = test.informer.reader::<Pod>(Keep::Decoded).list(&everything);
             listed.items().map(|items| items.len())
         }
         _ => return Ok(()),
     };
     match count {
         Err(error) => Err(format!("{error:?}")),
-        Ok(count) if count != now.len() => Err(format!("{count} of {} objects can be read", now.len())),
+        Ok(count) if count != now.len() => {
+            Err(format!("the typed reader returned {count} of {} objects", now.len()))
+        }
         Ok(_) => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Roads: the ways on which informers reach the server, each with troubles of its own.
+//! Transports: the network paths from informers to the server, each with its own faults.
 
 use std::net::SocketAddr;
 
@@ -11,64 +11,64 @@ use watchkeeper_client::{Client, Config};
 use watchkeeper_oracle::Cluster;
 use watchkeeper_testkit::FaultProxy;
 
-use crate::front::Front;
+use crate::reverse_proxy::ReverseProxy;
 
-/// How many of each sort.
+/// Number of direct transports, and of transports through a reverse proxy.
 const EACH: usize = 3;
 
-/// A way to the server.
-pub(crate) struct Road {
+/// A client, and the proxies between it and the server.
+pub(crate) struct Transport {
     pub(crate) client: Client,
     pub(crate) proxy: FaultProxy,
-    /// Some lead to a server that refuses what it likes to, over HTTP/1.1 and without TLS. Over the others HTTP/2 and
-    /// TLS are spoken with the real one.
-    pub(crate) front: Option<Front>,
+    /// A reverse proxy that can inject HTTP errors; clients reach it over HTTP/1.1 without TLS. Without one, clients
+    /// talk HTTP/2 and TLS to the real server.
+    pub(crate) reverse_proxy: Option<ReverseProxy>,
 }
 
-/// What a client must know of the cluster.
+/// Returns the client configuration for the cluster.
 pub(crate) fn config(cluster: &Cluster) -> Config {
     Config::load(&Sources::File(cluster.kubeconfig().to_owned()), &Overrides::default()).unwrap()
 }
 
-/// Roads of both sorts, by turns.
-pub(crate) async fn build(cluster: &Cluster) -> Vec<Road> {
-    let mut roads = Vec::new();
+/// Starts transports, alternately direct and through a reverse proxy.
+pub(crate) async fn start(cluster: &Cluster) -> Vec<Transport> {
+    let mut transports = Vec::new();
     for _ in 0..EACH {
-        roads.push(Road::direct(cluster).await);
-        roads.push(Road::fronted(cluster).await);
+        transports.push(Transport::direct(cluster).await);
+        transports.push(Transport::reverse_proxied(cluster).await);
     }
-    roads
+    transports
 }
 
-impl Road {
+impl Transport {
     async fn direct(cluster: &Cluster) -> Self {
         let mut config = config(cluster);
         let server: SocketAddr = config.server.authority().unwrap().as_str().parse().unwrap();
         let proxy = FaultProxy::start(server).await.unwrap();
         config.server = proxy.url(&cluster.url()).parse().unwrap();
-        Self { client: Client::new(&config).unwrap(), proxy, front: None }
+        Self { client: Client::new(&config).unwrap(), proxy, reverse_proxy: None }
     }
 
-    async fn fronted(cluster: &Cluster) -> Self {
+    async fn reverse_proxied(cluster: &Cluster) -> Self {
         let authority = CertificateDer::from_pem_slice(cluster.certificate_authority().as_bytes()).unwrap();
         let server =
             watchkeeper_oracle::Client::new(cluster.url(), Some(authority), cluster.token()).unwrap();
-        let front = Front::start(server).await.unwrap();
-        let proxy = FaultProxy::start(front.address).await.unwrap();
+        let reverse_proxy = ReverseProxy::start(server).await.unwrap();
+        let proxy = FaultProxy::start(reverse_proxy.address).await.unwrap();
         let mut config = config(cluster);
         config.server = format!("http://{}", proxy.address()).parse::<Uri>().unwrap();
-        // The front has a token of its own.
+        // The reverse proxy adds the credentials.
         (config.certificate, config.authorization) = (None, Authorization::None);
         config.authorities = Authorities::System;
-        Self { client: Client::new(&config).unwrap(), proxy, front: Some(front) }
+        Self { client: Client::new(&config).unwrap(), proxy, reverse_proxy: Some(reverse_proxy) }
     }
 
-    /// From now on nothing goes wrong.
+    /// Removes all faults.
     pub(crate) async fn heal(&self) {
         self.proxy.heal();
         self.proxy.accept().await.unwrap();
-        if let Some(front) = &self.front {
-            front.heal();
+        if let Some(reverse_proxy) = &self.reverse_proxy {
+            reverse_proxy.heal();
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Site: the embedded cluster with our service before it, and kubectl for whoever changes something.
+//! Environment: the embedded cluster, our web service in front of it, and kubectl.
 //!
-//! The service and the browser each have a wire of their own that a test can break; kubectl has none.
+//! The connections between the service and the API server go through a fault-injecting proxy, and those between the
+//! browser and the service can. kubectl is connected to the API server directly.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -13,7 +14,7 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Client, Config};
-use watchkeeper_cluster::Cluster as Living;
+use watchkeeper_cluster::Cluster;
 use watchkeeper_core::GroupVersion;
 use watchkeeper_oracle::Kubectl;
 use watchkeeper_testkit::FaultProxy;
@@ -22,54 +23,55 @@ use watchkeeper_web::{Options, Server, Service};
 
 use crate::Outcome;
 
-/// A cluster and its page.
-pub(crate) struct Site {
+/// An embedded cluster and its web service.
+pub(crate) struct Environment {
     api: ApiServer,
-    living: Living,
+    cluster: Cluster,
     client: Client,
     web: Option<(Service, JoinHandle<()>)>,
     address: SocketAddr,
     /// Between the service and the API server.
-    pub(crate) api_wire: FaultProxy,
-    /// With it, everybody needs a token.
+    pub(crate) api_proxy: FaultProxy,
+    /// If set, the service requires tokens.
     tls: Option<Tls>,
     kubectl: Kubectl,
     _home: TempDir,
 }
 
-impl Site {
-    /// Starts everything, open to everybody on this machine.
+impl Environment {
+    /// Starts a service that needs no token.
     pub(crate) async fn start() -> Outcome<Self> {
-        Self::secured_by(None).await
+        Self::start_with(None).await
     }
 
-    /// Starts everything with TLS, for those who bring a token.
-    pub(crate) async fn guarded() -> Outcome<Self> {
+    /// Starts a service with TLS that requires a token.
+    pub(crate) async fn start_with_tokens() -> Outcome<Self> {
         let Identity { certificate, key, .. } = Authority::generate()?.sign_server(&[])?;
-        Self::secured_by(Some(Tls::Pem { certificate, key: key.into() })).await
+        Self::start_with(Some(Tls::Pem { certificate, key: key.into() })).await
     }
 
-    async fn secured_by(tls: Option<Tls>) -> Outcome<Self> {
+    async fn start_with(tls: Option<Tls>) -> Outcome<Self> {
         let api = ApiServer::builder().start().await?;
-        let living = Living::builder().start(&api).await?;
+        let cluster = Cluster::builder().start(&api).await?;
         let home = TempDir::new()?;
         let config = home.path().join("config");
         std::fs::write(&config, api.kubeconfig().render())?;
         let kubectl = Kubectl::new(&config, home.path())?;
-        let api_wire = FaultProxy::start(api.address()).await?;
-        let mut through = api.kubeconfig();
-        through.server = api_wire.url(&through.server);
-        let config = home.path().join("config-of-the-service");
-        std::fs::write(&config, through.render())?;
+        let api_proxy = FaultProxy::start(api.address()).await?;
+        let mut through_proxy = api.kubeconfig();
+        through_proxy.server = api_proxy.url(&through_proxy.server);
+        let config = home.path().join("service-config");
+        std::fs::write(&config, through_proxy.render())?;
         let client = Client::new(&Config::load(&Sources::File(config), &Overrides::default())?)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut site = Self { api, living, client, web: None, address, api_wire, tls, kubectl, _home: home };
-        site.serve().await?;
-        Ok(site)
+        let mut environment =
+            Self { api, cluster, client, web: None, address, api_proxy, tls, kubectl, _home: home };
+        environment.start_service().await?;
+        Ok(environment)
     }
 
-    /// Starts the service, at the address that it had if it had one.
-    pub(crate) async fn serve(&mut self) -> Outcome {
+    /// Starts the service; after a crash, at its previous address.
+    pub(crate) async fn start_service(&mut self) -> Outcome {
         let service = Service::new(&self.client);
         service.start();
         let mut options = Options::new(self.address);
@@ -82,8 +84,8 @@ impl Site {
         Ok(())
     }
 
-    /// Ends the service as a crash would: in the middle of its connections.
-    pub(crate) async fn crash(&mut self) {
+    /// Ends the service and cuts its connections, as a crash would.
+    pub(crate) async fn crash_service(&mut self) {
         if let Some((service, running)) = self.web.take() {
             running.abort();
             let _ = running.await;
@@ -91,30 +93,25 @@ impl Site {
         }
     }
 
-    /// Starts a wire between the browser and the service.
-    pub(crate) async fn wire(&self) -> Outcome<FaultProxy> {
+    /// Starts a proxy between the browser and the service.
+    pub(crate) async fn start_service_proxy(&self) -> Outcome<FaultProxy> {
         Ok(FaultProxy::start(self.address).await?)
     }
 
-    /// An address of the page.
+    /// The URL of the page; `fragment` is the part after the host.
     pub(crate) fn url(&self, fragment: &str) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}/{fragment}", self.address)
     }
 
-    /// Runs kubectl, which must succeed; what it prints is returned.
-    pub(crate) async fn kubectl(&self, arguments: &str) -> Outcome<String> {
-        self.kubectl_with(arguments, "").await
+    /// Runs kubectl, which must succeed, with this standard input, and returns its output.
+    pub(crate) async fn kubectl(&self, arguments: &str, input: &str) -> Outcome<String> {
+        Ok(self.kubectl.stdout(arguments.split(' '), input).await?)
     }
 
-    /// Runs kubectl with something to read.
-    pub(crate) async fn kubectl_with(&self, arguments: &str, input: &str) -> Outcome<String> {
-        Ok(self.kubectl.says(arguments.split(' '), input).await?)
-    }
-
-    /// Creates so many pods in a namespace `many`, a few at a time. No node runs them.
-    pub(crate) async fn crowd(&self, count: usize) -> Outcome {
-        self.kubectl("create namespace many").await?;
+    /// Creates pods in the namespace `many`, 32 at a time. No scheduler assigns them to a node.
+    pub(crate) async fn create_pods(&self, count: usize) -> Outcome {
+        self.kubectl("create namespace many", "").await?;
         let pods = self.client.rest(&GroupVersion::new("", "v1"), Content::json());
         let create = |i: usize| {
             let app = ["web", "api", "mail", "billing"][i % 4];
@@ -129,10 +126,10 @@ impl Site {
         Ok(())
     }
 
-    /// Ends everything.
+    /// Stops the service, the cluster and the API server.
     pub(crate) async fn stop(mut self) {
-        self.crash().await;
-        self.living.stop().await;
+        self.crash_service().await;
+        self.cluster.stop().await;
         self.api.stop().await;
     }
 }

@@ -1,7 +1,7 @@
-//! Answer: what a server said, as one JSON document whatever the encoding was.
+//! Response: a server's response as one JSON document, whatever its encoding.
 //!
-//! `{"code": 200, "headers": {...}, "body": ...}`, or `"events": [...]` for a watch. A body in protobuf is
-//! the JSON that it stands for, a body that is no JSON its text.
+//! `{"code": 200, "headers": {...}, "body": ...}`, or `"events": [...]` for a watch. A protobuf body is converted to
+//! JSON; a body that is neither protobuf nor JSON becomes a string.
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -15,7 +15,7 @@ use watchkeeper_wire::transcode::{self, Types};
 
 use super::Outcome;
 
-/// The headers on which clients rely.
+/// The headers to compare: those that clients rely on.
 const HEADERS: [&str; 12] = [
     "allow",
     "cache-control",
@@ -31,7 +31,7 @@ const HEADERS: [&str; 12] = [
     "accept-patch",
 ];
 
-/// Whether an answer is a stream, and how much of it counts.
+/// Whether a response is a watch stream, and how many of its events to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watch {
     No,
@@ -39,35 +39,35 @@ pub(crate) enum Watch {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer(pub(crate) Value);
+pub(crate) struct ApiResponse(pub(crate) Value);
 
-impl Answer {
+impl ApiResponse {
     pub(crate) fn read(code: StatusCode, headers: &HeaderMap, bytes: &[u8], watch: Watch) -> Outcome<Self> {
-        let unpacked;
+        let decompressed;
         let bytes = match headers.get("content-encoding").map(|value| value.as_bytes()) {
             Some(b"gzip") => {
-                unpacked = unpack(bytes)?;
-                &unpacked
+                decompressed = gunzip(bytes)?;
+                &decompressed
             }
             _ => bytes,
         };
-        let mut shown = Map::new();
+        let mut compared = Map::new();
         for name in HEADERS {
             let values: Vec<_> =
                 headers.get_all(name).iter().map(|it| String::from_utf8_lossy(it.as_bytes())).collect();
             if !values.is_empty() {
-                shown.insert(name.to_owned(), values.join(", ").into());
+                compared.insert(name.to_owned(), values.join(", ").into());
             }
         }
-        let mut answer = json!({"code": code.as_u16(), "headers": shown});
-        if let Watch::Events(most) = watch
+        let mut response = json!({"code": code.as_u16(), "headers": compared});
+        if let Watch::Events(max) = watch
             && code == StatusCode::OK
         {
-            answer["events"] = events(headers, bytes, most)?.into();
+            response["events"] = events(headers, bytes, max)?.into();
         } else {
-            answer["body"] = body(headers, bytes)?;
+            response["body"] = body(headers, bytes)?;
         }
-        Ok(Self(answer))
+        Ok(Self(response))
     }
 
     pub(crate) fn code(&self) -> u64 {
@@ -79,8 +79,8 @@ fn content_type(headers: &HeaderMap) -> &str {
     headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-/// How many events have arrived whole.
-pub(crate) fn events_in(headers: &HeaderMap, bytes: &[u8]) -> usize {
+/// Returns the number of complete events.
+pub(crate) fn count_events(headers: &HeaderMap, bytes: &[u8]) -> usize {
     if content_type(headers).starts_with("application/vnd.kubernetes.protobuf") {
         return frames(bytes).count();
     }
@@ -96,16 +96,16 @@ fn frames(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn events(headers: &HeaderMap, bytes: &[u8], most: usize) -> Outcome<Vec<Value>> {
+fn events(headers: &HeaderMap, bytes: &[u8], max: usize) -> Outcome<Vec<Value>> {
     if !content_type(headers).starts_with("application/vnd.kubernetes.protobuf") {
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(most);
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(max);
         return lines.map(|line| Ok(serde_json::from_slice(line)?)).collect();
     }
     frames(bytes)
-        .take(most)
+        .take(max)
         .map(|frame| {
             let kind = String::from_utf8_lossy(field(frame, 1)).into_owned();
-            Ok(json!({"type": kind, "object": unwrapped(field(field(frame, 2), 1))?}))
+            Ok(json!({"type": kind, "object": enveloped(field(field(frame, 2), 1))?}))
         })
         .collect()
 }
@@ -113,7 +113,7 @@ fn events(headers: &HeaderMap, bytes: &[u8], most: usize) -> Outcome<Vec<Value>>
 fn body(headers: &HeaderMap, bytes: &[u8]) -> Outcome<Value> {
     let content_type = content_type(headers);
     if content_type.starts_with("application/vnd.kubernetes.protobuf") {
-        return unwrapped(bytes);
+        return enveloped(bytes);
     }
     if content_type.starts_with("application/json")
         && let Ok(value) = serde_json::from_slice(bytes)
@@ -123,8 +123,8 @@ fn body(headers: &HeaderMap, bytes: &[u8]) -> Outcome<Value> {
     Ok(String::from_utf8_lossy(bytes).into())
 }
 
-/// The JSON of a message in its envelope.
-fn unwrapped(bytes: &[u8]) -> Outcome<Value> {
+/// Converts a protobuf message in its envelope to JSON.
+fn enveloped(bytes: &[u8]) -> Outcome<Value> {
     let envelope = Envelope::open(bytes)?;
     let (group, version) = envelope.api_version.split_once('/').unwrap_or(("", envelope.api_version));
     let mut value = message(envelope.message, &Kind::new(group, version, envelope.kind))?;
@@ -139,7 +139,7 @@ fn message(bytes: &[u8], kind: &Kind) -> Outcome<Value> {
     Ok(serde_json::from_slice(&out)?)
 }
 
-/// A field of a message that has fewer than sixteen fields, all of them bytes.
+/// Returns a field of a protobuf message whose fields are all length-delimited, with numbers below 16.
 fn field(mut message: &[u8], number: u8) -> &[u8] {
     while let Some((tag, rest)) = message.split_first() {
         let digits = rest.iter().take_while(|byte| **byte >= 0x80).count() + 1;
@@ -154,7 +154,7 @@ fn field(mut message: &[u8], number: u8) -> &[u8] {
     &[]
 }
 
-fn unpack(bytes: &[u8]) -> Outcome<Vec<u8>> {
+fn gunzip(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let mut gunzip = Gunzip::new(Gunzip::CHUNK_BYTES);
     gunzip.push(Bytes::copy_from_slice(bytes));
     let mut out = Vec::new();
