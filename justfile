@@ -3,7 +3,7 @@
 default:
     @just --list
 
-# Everything that needs nothing but Rust.
+# All tests that need nothing but Rust.
 test:
     cargo test --workspace
 
@@ -13,40 +13,40 @@ lint:
     cargo clippy --workspace --all-targets -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-# What we depend on: bans, licences, sources.
+# Checks the dependencies: bans, licences, sources.
 deny:
     cargo deny --workspace check bans licenses sources
 
-# Against the real kube-apiserver, etcd, kubectl and client-go. The first run builds them.
+# Tests against the real kube-apiserver, etcd, kubectl and client-go. The first run builds them.
 oracle:
     oracle/build
     oracle/test
 
-# Writes the schema tables anew from Kubernetes' Go types.
+# Regenerates the schema tables from Kubernetes' Go types.
 tables:
     cd oracle && go run ./cmd/tables ../crates/watchkeeper-wire/tables/kinds.txt
 
-# Every fuzz target from a new seed, for so many seconds.
+# Every fuzz target from a new seed, for this many seconds.
 fuzz seconds="60":
     fuzz/run --explore {{seconds}}
 
-# The codecs beside serde_json, as ratios in one run.
+# Compares the codecs with serde_json.
 bench:
-    cargo run --release -p watchkeeper-bench --bin wire
+    cargo run --profile dist -p watchkeeper-bench --bin wire
 
-# The API server beside kube-apiserver and etcd, with one loader.
+# Compares the API server with kube-apiserver and etcd.
 bench-server:
     cargo run --manifest-path oracle/Cargo.toml --bin bench
 
-# The memory of the API server beside kube-apiserver's, under responses that nobody reads.
+# The memory of the API server beside kube-apiserver's, under responses that clients do not read.
 bench-unread:
     cargo run --manifest-path oracle/Cargo.toml --bin bench -- unread
 
-# The client beside client-go and kube-client, at the real server.
+# Compares the client with client-go and kube-client, against kube-apiserver.
 bench-client:
     cargo run --manifest-path oracle/Cargo.toml --bin bench -- client
 
-# The work queue beside client-go's and kube-rs's scheduler.
+# Compares the work queue with client-go's and with kube-rs's scheduler.
 bench-queue:
     cargo run --manifest-path oracle/Cargo.toml --bin bench -- queue
 
