@@ -4,9 +4,11 @@
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::Transport;
 use watchkeeper_client::auth::StaticCredentials;
@@ -155,11 +157,14 @@ async fn an_unreachable_or_untrusted_server_is_named() {
     assert!(error.is_connection_refused());
 }
 
-/// Waits until the condition holds.
+/// Waits until the condition holds; panics after 30 seconds.
 async fn until(condition: impl Fn() -> bool) {
-    while !condition() {
-        tokio::task::yield_now().await;
-    }
+    let holds = async {
+        while !condition() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(30), holds).await.expect("timed out waiting for the condition");
 }
 
 #[tokio::test]
@@ -184,5 +189,20 @@ async fn a_forwarded_response_stays_compressed_if_the_request_accepts_it() {
     };
     assert_eq!(list(Some("gzip")).await, (true, true));
     assert_eq!(list(None).await, (false, false));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn connection_errors_do_not_contain_the_password_of_the_server_url() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener); // connections to this port are refused
+    let server = ApiServer::builder().start().await.unwrap();
+    let mut config = config(&server);
+    config.server = format!("https://user:secret@{address}").parse().unwrap();
+    let transport = Transport::new(&config, Arc::new(StaticCredentials::default())).unwrap();
+    let error = format!("{:?}", transport.send(get("/version")).await.unwrap_err());
+    assert!(error.contains(&address.to_string()), "{error}");
+    assert!(!error.contains("secret"), "{error}");
     server.stop().await;
 }

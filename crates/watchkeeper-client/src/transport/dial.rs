@@ -156,7 +156,7 @@ impl Dialer {
         let io = BufReader::with_capacity(READ_BYTES, TokioIo::new(io));
         let stream = tokio::time::timeout(TLS_TIMEOUT, connector.connect(name.clone(), io)).await;
         let stream = stream.map_err(|_| self.timed_out(TLS_TIMEOUT))?;
-        let stream = stream.map_err(|source| ConnectError::Tls { address: self.address(), source })?;
+        let stream = stream.map_err(|source| ConnectError::Tls { address: self.host(), source })?;
         let protocol = match stream.get_ref().1.alpn_protocol() {
             Some(b"h2") => Protocol::Http2,
             _ => Protocol::Http1,
@@ -184,7 +184,7 @@ impl Dialer {
             return Ok(Box::new(stream));
         };
         let through = |source: Box<dyn std::error::Error + Send + Sync>| ConnectError::Proxy {
-            address: self.address(),
+            address: self.host(),
             proxy: format!("{}:{}", route.uri().host().unwrap_or_default(), proxy_port(route.uri())),
             source,
         };
@@ -207,15 +207,11 @@ impl Dialer {
     }
 
     fn unreachable(&self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ConnectError {
-        ConnectError::Unreachable { address: self.address(), source: source.into() }
+        ConnectError::Unreachable { address: self.host(), source: source.into() }
     }
 
     fn timed_out(&self, after: Duration) -> ConnectError {
-        ConnectError::TimedOut { address: self.address(), after }
-    }
-
-    pub(super) fn address(&self) -> String {
-        self.authority.to_string()
+        ConnectError::TimedOut { address: self.host(), after }
     }
 }
 

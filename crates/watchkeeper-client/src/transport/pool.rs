@@ -265,10 +265,8 @@ impl Pool {
                     let mut connection = self.start_http1(dialed).await?;
                     // `checkout` discards a connection that is not ready.
                     let ready = connection.sender.ready().await;
-                    ready.map_err(|source| ConnectError::Handshake {
-                        address: self.dialer.address(),
-                        source,
-                    })?;
+                    ready
+                        .map_err(|source| ConnectError::Handshake { address: self.dialer.host(), source })?;
                     self.state.lock().checkin(connection);
                     Ok(())
                 }
@@ -282,7 +280,7 @@ impl Pool {
     async fn start_http1(&self, dialed: Dialed) -> Result<Http1, ConnectError> {
         let handshake = http1::handshake(dialed.io).await;
         let (sender, connection) =
-            handshake.map_err(|source| ConnectError::Handshake { address: self.dialer.address(), source })?;
+            handshake.map_err(|source| ConnectError::Handshake { address: self.dialer.host(), source })?;
         let guard = ConnectionGuard::new(&self.open);
         tokio::spawn(async move {
             let _guard = guard;
@@ -306,7 +304,7 @@ impl Pool {
             .max_frame_size(FRAME_SIZE);
         let handshake = builder.handshake(dialed.io).await;
         let (sender, connection) =
-            handshake.map_err(|source| ConnectError::Handshake { address: self.dialer.address(), source })?;
+            handshake.map_err(|source| ConnectError::Handshake { address: self.dialer.host(), source })?;
         let limit = AtomicUsize::new(connection.current_max_send_streams());
         let load = Arc::new(Load { streams: AtomicUsize::new(0), limit });
         let driver = Driver { connection, load: load.clone() };
