@@ -159,22 +159,21 @@ impl<'de> MapAccess<'de> for Map<'_, 'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
-        match self {
-            Self::Fields(fields) => {
-                let (mut rest, depth) = (Rest::none(), fields.depth);
-                let source = fields.next_value(&mut rest)?;
-                let is_run = matches!(source, Source::Run(..));
-                let value = seed.deserialize(Nested { source, depth })?;
-                if is_run {
+        // Two calls of `seed.deserialize`, because each one may be compiled separately.
+        let (value, depth) = match self {
+            Self::Fields(fields) => match fields.pending {
+                Pending::Run(field, tag) => {
+                    let mut rest = Rest::new(tag, fields.level.cursor.clone()); // the key is from this level
+                    let source = Source::Run(field, &mut rest);
+                    let value = seed.deserialize(Nested { source, depth: fields.depth })?;
                     fields.finish_run(rest)?;
+                    return Ok(value);
                 }
-                Ok(value)
-            }
-            Self::Entries(entries) => {
-                let source = Source::One(entries.next_value()?);
-                seed.deserialize(Nested { source, depth: entries.depth })
-            }
-        }
+                _ => (fields.next_value()?, fields.depth),
+            },
+            Self::Entries(entries) => (entries.next_value()?, entries.depth),
+        };
+        seed.deserialize(Nested { source: Source::One(value), depth })
     }
 }
 
@@ -190,17 +189,14 @@ impl<'de> Fields<'de> {
         }
     }
 
-    /// Returns the value of the current entry. A list or a map is read from `rest`, which
-    /// [`finish_run`](Self::finish_run) takes back.
-    fn next_value<'a>(&mut self, rest: &'a mut Rest<'de>) -> Result<Source<'a, 'de>, DecodeError> {
+    /// Returns the value of the current entry, which is neither a list nor a map.
+    fn next_value(&mut self) -> Result<Value<'de>, DecodeError> {
         Ok(match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::None => return Err(DecodeError::custom("value requested before its key")),
-            Pending::Type(text) => Source::One(Value::Text(text)),
-            Pending::Missing(field) => Source::One(Value::zero(field)),
-            Pending::One(field) => Source::One(Value::read(field.form(), &mut self.level.cursor)?),
-            Pending::Run(field, tag) => {
-                *rest = Rest::new(tag, self.level.cursor.clone()); // the key is from this level
-                Source::Run(field, rest)
+            Pending::Type(text) => Value::Text(text),
+            Pending::Missing(field) => Value::zero(field),
+            Pending::One(field) => Value::read(field.form(), &mut self.level.cursor)?,
+            Pending::None | Pending::Run(..) => {
+                return Err(DecodeError::custom("value requested before its key"));
             }
         })
     }
@@ -209,6 +205,7 @@ impl<'de> Fields<'de> {
     fn finish_run(&mut self, mut rest: Rest<'de>) -> Result<(), Malformed> {
         rest.drain()?;
         self.level.cursor = rest.cursor;
+        self.pending = Pending::None;
         Ok(())
     }
 }
