@@ -14,7 +14,7 @@
 //! divide by the number of pods that it prints.
 //!
 //! ```text
-//! cargo build --release -p watchkeeper-bench
+//! cargo build --profile dist -p watchkeeper-bench
 //! valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='*counted_by_callgrind*' \
 //!     target/dist/wire --callgrind 'json: metadata'
 //! ```

@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 use watchkeeper_apiserver::faults::Fault;
 use watchkeeper_apiserver::http::Verb;
 use watchkeeper_apiserver::server::ApiServer;
@@ -20,6 +21,9 @@ use watchkeeper_client::pager::{OnExpired, Pager};
 use watchkeeper_client::resource::List;
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_core::{ListAt, ListMeta, ListRequest, Status};
+
+/// Time limit for what a test waits for, so that it fails instead of hanging.
+const LIMIT: Duration = Duration::from_secs(30);
 
 fn some(limit: u32) -> NonZeroU32 {
     NonZeroU32::new(limit).unwrap()
@@ -187,9 +191,13 @@ async fn read_ahead_is_limited_by_the_buffer() {
         let mut pages = numbers.pager().page_size(some(2)).buffer(buffer).pages(ListRequest::default());
         for read in 0..3 {
             let ahead = buffer + 1;
-            while numbers.requests().len() < read + ahead {
-                numbers.requested.notified().await;
-            }
+            let fetched = async {
+                while numbers.requests().len() < read + ahead {
+                    numbers.requested.notified().await;
+                }
+            };
+            let fetched = timeout(LIMIT, fetched).await;
+            assert!(fetched.is_ok(), "buffer {buffer}, {read} read: fewer than {ahead} pages fetched ahead");
             // The task would fetch more now if it could: it is ready, and there is one thread.
             for _ in 0..10 {
                 tokio::task::yield_now().await;
@@ -219,11 +227,14 @@ async fn dropping_the_stream_cancels_the_request_in_flight() {
         }
     });
     let items = pager.items(ListRequest::default());
-    started.notified().await;
+    timeout(LIMIT, started.notified()).await.expect("the request was not started");
     drop(items);
-    while Arc::strong_count(&alive) > 1 {
-        tokio::task::yield_now().await;
-    }
+    let cancelled = async {
+        while Arc::strong_count(&alive) > 1 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LIMIT, cancelled).await.expect("the request still runs after its stream was dropped");
 }
 
 /// Endless pages with these tokens and this many items each.

@@ -69,7 +69,7 @@ impl Tls {
                 let loaded = rustls_native_certs::load_native_certs();
                 if loaded.certs.is_empty() {
                     // The handshake will fail with an unknown issuer.
-                    tracing::warn!(errors = ?loaded.errors, "no system certificates found");
+                    tracing::warn!(errors = ?loaded.errors, "no system certificates found; TLS handshakes will fail");
                 }
                 roots.add_parsable_certificates(loaded.certs);
             }

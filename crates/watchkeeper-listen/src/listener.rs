@@ -13,7 +13,7 @@
 //! - `listener.C4`: a client that does not read a response is disconnected after [`ConnectionLimits::stall`]; over
 //!   HTTP/2 only that stream is reset. The reason is logged.
 //! - `listener.C5`: responses hold at most [`ConnectionLimits::unread_bytes`] that clients have not read, and those
-//!   of one connection at most [`ConnectionLimits::connection_unread_bytes`]. More is encoded only when that is read.
+//!   of one connection at most [`ConnectionLimits::connection_unread_bytes`]. More is encoded only as clients read.
 //!
 //! On stop, a listener accepts no more connections, ends watches and other streams, waits up to
 //! [`ConnectionLimits::drain`] for requests in flight, and then closes what is left.

@@ -18,14 +18,14 @@ pub struct Unversioned {
     at: usize,
 }
 
-/// The reason that a body cannot carry a revision.
+/// Why an [`Unversioned`] cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnversionedError {
-    /// The body is not a Kubernetes object.
+    /// The body is not a JSON object, or its metadata cannot be read.
     #[error("invalid metadata in the object")]
     Malformed(#[from] Malformed),
-    /// Pass the offset of an empty string, or use [`Unversioned::from_json`].
+    /// The offset is not that of the closing quote of an empty string: correct it, or use [`Unversioned::from_json`].
     #[error("byte {at} of the object is not inside an empty string")]
     NotEmptyString {
         /// The offset passed, or the one at which the search ended.
@@ -50,7 +50,8 @@ impl Unversioned {
     /// it as the first member of the metadata. The metadata, annotations included, is read from the body.
     ///
     /// # Errors
-    /// Returns [`UnversionedError::Malformed`] if the body is not a JSON object or its metadata cannot be read.
+    /// Returns [`UnversionedError::Malformed`] if the body is not a JSON object or its metadata cannot be read, and
+    /// [`UnversionedError::NotEmptyString`] if the key `metadata` is written with escapes.
     pub fn from_json(body: &[u8]) -> Result<Self, UnversionedError> {
         let metadata = json::read_object_meta(body, Annotations::Keep, &mut ObjectMetaBuilder::default())?;
         let place = version_value(body).ok_or(UnversionedError::NotEmptyString { at: body.len() })?;

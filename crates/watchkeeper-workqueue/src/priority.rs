@@ -1,16 +1,16 @@
-//! Priorities, and other options of adding a key.
+//! Priorities, and other options for adding a key.
 
 use std::time::Duration;
 
-/// Order in which keys are handed out.
+/// The order in which workers receive keys: higher priorities first.
 ///
-/// Lower priorities do not starve: a key that has waited for the [aging time](crate::Builder::aging) counts as one of
-/// the next higher priority that was added just now.
+/// Lower priorities do not starve: after waiting for the [aging time](crate::Builder::aging), a key ranks like a key of
+/// the next higher priority that was just added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// Background work: an object of the initial list, a resync.
     Low,
-    /// A change.
+    /// A change to an object.
     #[default]
     Normal,
     /// Work that a caller waits for.
@@ -26,14 +26,14 @@ impl Priority {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AddOpts {
-    /// [`Priority::Normal`] by default.
+    /// The priority; [`Priority::Normal`] by default.
     pub priority: Priority,
     /// Delay after which the key is added; none by default.
     pub after: Option<Duration>,
 }
 
 impl AddOpts {
-    /// Sets the priority.
+    /// Creates options with this priority and no delay.
     pub fn priority(priority: Priority) -> Self {
         Self { priority, after: None }
     }

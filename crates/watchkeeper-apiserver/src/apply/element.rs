@@ -43,10 +43,10 @@ pub enum Scalar {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ElementError {
     /// Unknown prefix, perhaps of a later version: ignored.
-    #[error("an element of an unknown sort")]
+    #[error("unknown element type")]
     Unknown,
     /// No prefix, or a value that does not fit the prefix.
-    #[error("no element: {0}")]
+    #[error("invalid element: {0}")]
     Malformed(String),
 }
 

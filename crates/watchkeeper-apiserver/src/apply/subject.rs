@@ -57,7 +57,7 @@ pub(crate) enum ApplyError {
     #[error("{0}")]
     Misfits(Misfits),
     /// Other managers own what it changes.
-    #[error("others own some of the fields")]
+    #[error("some fields are owned by other managers")]
     Conflicts(Conflicts),
 }
 

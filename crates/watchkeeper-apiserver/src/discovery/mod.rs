@@ -1,8 +1,7 @@
 //! Discovery: documents that describe the served resources.
 //!
 //! Input: the [`registry`](crate::registry).
-//! Output: clients that do not know the server yet, such as kubectl before its first request, or informers that look
-//! up a kind.
+//! Output: clients that do not know the resources of the server yet, such as kubectl before its first request.
 //!
 //! | path | document |
 //! |---|---|
@@ -39,8 +38,9 @@ pub struct Document {
     pub body: Bytes,
     /// The content type.
     pub content_type: &'static str,
-    /// The ETag, with its quotes; a client that has it already may get a 304. Aggregated documents are also sent with
-    /// `Vary: Accept` and `Cache-Control: public`.
+    /// The ETag of the body, with its quotes. The server sends it with aggregated discovery and OpenAPI documents, and
+    /// responds with a 304 if the client already has this version. Aggregated discovery also sets `Vary: Accept` and
+    /// `Cache-Control: public`.
     pub etag: String,
 }
 

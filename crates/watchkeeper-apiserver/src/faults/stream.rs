@@ -25,7 +25,7 @@ const FLUSH: Duration = Duration::from_millis(10);
 
 /// The error of a body that was broken off.
 #[derive(Debug, thiserror::Error)]
-#[error("response broken off by an injected fault")]
+#[error("response aborted by an injected fault")]
 pub(crate) struct BrokenOff;
 
 /// The body of a watch. Forwards everything until a rule or an order ends it.

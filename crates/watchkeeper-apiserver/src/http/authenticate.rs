@@ -32,11 +32,11 @@ pub const MASTERS: &str = "system:masters";
 /// The user that makes a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct User {
-    /// The name: `system:serviceaccount:default:web`.
+    /// The name, such as `system:serviceaccount:default:web`.
     pub name: String,
     /// The UID; may be empty.
     pub uid: String,
-    /// The groups: `system:masters`.
+    /// The groups, such as `system:masters`.
     pub groups: Vec<String>,
     /// Additional attributes.
     pub extra: BTreeMap<String, Vec<String>>,
@@ -54,7 +54,7 @@ impl User {
         Self { name: name.into(), groups, ..Default::default() }
     }
 
-    /// Returns whether the request carried no credentials.
+    /// Returns whether this is `system:anonymous`, or a member of `system:unauthenticated`.
     pub fn is_anonymous(&self) -> bool {
         self.name == ANONYMOUS || self.is_in(UNAUTHENTICATED)
     }
@@ -75,10 +75,10 @@ impl User {
 /// The policy for requests without credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Anonymous {
-    /// Only [`OPEN_PATHS`] may be read.
+    /// The server rejects them with 401, except on [`OPEN_PATHS`].
     #[default]
     Refused,
-    /// They are accepted as `system:anonymous`, and the authorizer decides what they may do.
+    /// The server accepts them as `system:anonymous`, and the authorizer decides what they may do.
     Allowed,
 }
 

@@ -38,7 +38,7 @@ impl std::fmt::Debug for Credentials {
 /// The contents of a kubeconfig.
 #[derive(Debug, Clone)]
 pub struct Kubeconfig {
-    /// `https://127.0.0.1:6443`.
+    /// The URL of the server, such as `https://127.0.0.1:6443`.
     pub server: String,
     /// The certificate authority in PEM; `None` for a server without TLS.
     pub authority: Option<String>,
@@ -80,10 +80,10 @@ impl Kubeconfig {
         }))
     }
 
-    /// Writes the file, replacing an existing one (`kubeconfig.K1`). Blocks until it is on disk.
+    /// Writes the file, replacing an existing one (`kubeconfig.K1`). Blocks until its contents are on disk.
     ///
     /// # Errors
-    /// Fails if the directory does not exist or is not writable. Leaves nothing behind then.
+    /// If the directory does not exist or is not writable. An existing file is then unchanged.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let draft = draft_beside(path)?;
         let written = create_private(&draft).and_then(|mut file| {

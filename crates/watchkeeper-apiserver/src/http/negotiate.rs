@@ -7,8 +7,10 @@
 //! - `negotiate.N1`: clauses of `Accept` are tried from the highest `q` down, and among equals named types before
 //!   wildcards; the first that can be served wins. Clauses that cannot be served are skipped, so that
 //!   `application/json;as=Table;g=meta.k8s.io;v=v1,application/json` falls back.
-//! - `negotiate.N2`: a `q` of 0 does not forbid, and media types are case-sensitive, as in kube-apiserver.
-//! - `negotiate.N3`: an error is never transformed. If `Accept` does not allow a plain status, it is indented JSON.
+//! - `negotiate.N2`: as in kube-apiserver, a `q` of 0 does not exclude a media type, and the media types of `Accept`
+//!   are case-sensitive.
+//! - `negotiate.N3`: an error is never transformed into a table or metadata. If `Accept` does not allow a plain
+//!   `Status`, the error is sent as indented JSON.
 
 use http::HeaderMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
@@ -41,7 +43,7 @@ impl MediaType {
         }
     }
 
-    /// Returns the encoding of objects in it, which is JSON for YAML.
+    /// Returns the encoding of the objects in a body of this type: JSON for YAML.
     pub fn encoding(self) -> Encoding {
         match self {
             Self::Encoded(encoding) => encoding,
@@ -106,12 +108,12 @@ pub struct Offer {
     pub collection: bool,
     /// Whether it supports protobuf; custom resources do not, although their metadata does.
     pub protobuf: bool,
-    /// Whether it is built in. Built-in endpoints first match the media types alone, and do not accept
-    /// `application/*` there.
+    /// Whether the kind is built in. Endpoints of built-in kinds first match the media types without their parameters;
+    /// that step does not accept `application/*`.
     pub built_in: bool,
     /// Whether responses can be transformed.
     pub transforms: bool,
-    /// Whether they can be transformed into a table.
+    /// Whether responses can be transformed into a table.
     pub table: bool,
 }
 
@@ -124,7 +126,7 @@ impl Offer {
     /// An object or a collection of a custom kind.
     pub const CUSTOM: Self =
         Self { collection: true, protobuf: false, built_in: false, transforms: true, table: true };
-    /// A plain status, which every error is.
+    /// A plain `Status`: the body of every error.
     const STATUS: Self =
         Self { collection: false, protobuf: true, built_in: false, transforms: false, table: false };
 }
@@ -356,8 +358,8 @@ impl PatchType {
 /// Returns the type of a patch.
 ///
 /// # Errors
-/// Returns 415 if it is not in `served`, in one of two wordings: the router's, or the handler's if only the
-/// parameters are wrong.
+/// Returns 415 if the type is not in `served`, with the message of kube-apiserver's router; or with that of its handler
+/// if whitespace surrounds the name.
 pub fn sent_patch(headers: &HeaderMap, served: &[PatchType]) -> Result<PatchType, Status> {
     let name = content_type(headers).split(';').next().unwrap_or_default();
     let Some(patch) = served.iter().find(|patch| patch.as_str() == name.trim()) else {

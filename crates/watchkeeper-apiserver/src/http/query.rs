@@ -52,12 +52,12 @@ impl Query {
         self.first(name).unwrap_or_default()
     }
 
-    /// Returns a boolean, or `None` if the parameter is missing.
+    /// Returns a parameter as a boolean, or `None` if it is missing. Only `false`, in any case, and `0` are false.
     pub fn switch(&self, name: &str) -> Option<bool> {
         self.first(name).map(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
-    /// Returns an integer, or `None` if the parameter is missing.
+    /// Returns a parameter as an integer, or `None` if it is missing.
     ///
     /// # Errors
     /// Returns 400 if the value is not a number; an empty value is not one.

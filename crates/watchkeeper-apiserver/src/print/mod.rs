@@ -31,7 +31,7 @@ fn columns_below<'a>(resource: &'a Resource, sub: &Subresource) -> &'a Columns {
     subresource_columns(&sub.name).unwrap_or_else(|| columns(resource))
 }
 
-/// Prints objects with given columns, at a given time, with a given part of the object.
+/// Prints objects of one resource as tables.
 #[derive(Debug, Clone, Copy)]
 pub struct Printer<'a> {
     columns: &'a Columns,
@@ -45,7 +45,8 @@ pub struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// Prints a resource as of `now`, with headers, metadata and as `meta.k8s.io/v1`.
+    /// Creates a printer for a resource, with ages as of `now`. By default tables have headers, rows carry metadata,
+    /// and the version is `meta.k8s.io/v1`.
     ///
     /// ```
     /// use serde_json::json;
@@ -105,7 +106,8 @@ impl<'a> Printer<'a> {
         self.table(rows.map(|(item, cells)| self.row(item, cells)).collect(), metadata)
     }
 
-    /// Returns the table of a list without its rows, which are written separately: see [`list_row`](Self::list_row).
+    /// Returns the table of a list without its rows. The caller writes the rows separately: see
+    /// [`list_row`](Self::list_row).
     pub fn list_of_rows(self, metadata: ListMeta) -> Table<'a> {
         Table { rows: Some(Vec::new()), ..self.table(Vec::new(), metadata) }
     }

@@ -1,4 +1,4 @@
-//! Table options of a client.
+//! Options of a client that requests a table.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use watchkeeper_core::Quoted;
 pub enum IncludeObject {
     /// Nothing.
     None,
-    /// Its metadata, which is the default.
+    /// The metadata of the object. This is the default.
     #[default]
     Metadata,
     /// The whole object.
@@ -40,7 +40,7 @@ impl FromStr for IncludeObject {
     }
 }
 
-/// The requested version of `meta.k8s.io`; they differ only in name.
+/// The requested version of group `meta.k8s.io`. The versions differ only in name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TableVersion {
     /// `meta.k8s.io/v1`.

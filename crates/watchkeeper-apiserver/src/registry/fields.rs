@@ -1,7 +1,7 @@
 //! Selectable fields: the fields that a field selector may use, and their paths in an object.
 //!
 //! Input: `tables/fields.txt`, or the `selectableFields` of a custom resource.
-//! Output: lists and watches, which refuse other fields with kube-apiserver's messages.
+//! Output: lists and watches, which reject other fields with kube-apiserver's messages.
 //!
 //! ```text
 //! fields <group or -> <version> <plural> <wording>
@@ -22,11 +22,11 @@ use super::{Resource, Text};
 /// The selectable fields of a resource, besides `metadata.name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fields {
-    /// Further fields.
+    /// The selectable fields besides `metadata.name` and `metadata.namespace`.
     pub own: Vec<SelectableField>,
-    /// Whether `metadata.namespace` is selectable. It is in most cluster-scoped resources too.
+    /// Whether `metadata.namespace` is selectable, which it is even for most cluster-scoped resources.
     pub namespace: bool,
-    /// The message for other fields.
+    /// The message for a field that is not selectable.
     pub refusal: Refusal,
 }
 
@@ -37,7 +37,7 @@ pub struct SelectableField {
     pub label: Text,
     /// The format of its value.
     pub format: FieldFormat,
-    /// Its paths in an object, of which the first with a value counts; empty if the value is always empty.
+    /// Its paths in an object: the value is the first that is not empty. Without paths it is always empty.
     pub paths: Vec<Text>,
 }
 
@@ -98,7 +98,7 @@ impl Resource {
     /// Checks that a selector uses only selectable fields.
     ///
     /// # Errors
-    /// For the first other field.
+    /// [`UnsupportedField`] for the first field that is not selectable.
     pub fn check_fields(&self, selector: &FieldSelector) -> Result<(), UnsupportedField> {
         match selector.requirements().iter().find(|it| !self.has_field(it.field())) {
             None => Ok(()),
@@ -137,7 +137,8 @@ impl Resource {
         }
     }
 
-    /// Returns whether an object matches. Other fields count as empty: call [`check_fields`](Self::check_fields) first.
+    /// Returns whether an object matches a selector. A field that is not selectable counts as empty: call
+    /// [`check_fields`](Self::check_fields) first.
     pub fn selects(&self, selector: &FieldSelector, object: &Value) -> bool {
         selector.requirements().iter().all(|it| it.matches(self.field_value(object, it.field()).as_deref()))
     }

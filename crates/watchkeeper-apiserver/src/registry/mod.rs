@@ -67,7 +67,7 @@ pub fn builtin() -> &'static Registry {
 
 /// A resource cannot be added because its name is taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is already a resource {resource} in {group_version}")]
+#[error("resource {resource} already exists in {group_version}")]
 pub struct AlreadyRegistered {
     /// The group and version.
     pub group_version: GroupVersion,

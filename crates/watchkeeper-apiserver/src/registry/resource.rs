@@ -15,21 +15,21 @@ pub type Text = Cow<'static, str>;
 /// A resource: a collection of objects of one kind at one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// `apps`; empty for the core group.
+    /// The API group, such as `apps`; empty for the core group.
     pub group: Text,
-    /// `v1`.
+    /// The version, such as `v1`.
     pub version: Text,
     /// The plural name, as in URLs: `deployments`.
     pub name: Text,
-    /// `deployment`; empty for most resources that cannot be listed.
+    /// The singular name, such as `deployment`; empty for most resources that cannot be listed.
     pub singular: Text,
-    /// `Deployment`.
+    /// The kind of its objects, such as `Deployment`.
     pub kind: Text,
     /// Whether its objects are namespaced.
     pub scope: Scope,
     /// The supported verbs.
     pub verbs: Verbs,
-    /// `deploy`.
+    /// Short names for kubectl, such as `deploy`.
     pub short_names: Vec<Text>,
     /// Names of groups of resources, such as `all`.
     pub categories: Vec<Text>,
@@ -44,7 +44,7 @@ pub struct Resource {
     pub fields: Fields,
     /// The custom kind, if the resource has a definition.
     pub custom: Option<Arc<CustomKind>>,
-    /// The code about its kind.
+    /// The server's rules for its kind: defaults, validation and so on.
     pub rules: Rules,
 }
 
@@ -60,11 +60,11 @@ pub enum Scope {
 /// A subresource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subresource {
-    /// `scale`.
+    /// The name, such as `scale`.
     pub name: Text,
     /// The group and version of its kind, if they differ from those of the resource.
     pub group_version: Option<(Text, Text)>,
-    /// `Scale`.
+    /// The kind of its objects, such as `Scale`.
     pub kind: Text,
     /// The supported verbs.
     pub verbs: Verbs,
@@ -97,12 +97,12 @@ impl Resource {
         }
     }
 
-    /// Returns `apps/v1`.
+    /// Returns the group and version, such as `apps/v1`.
     pub fn group_version(&self) -> GroupVersion {
         GroupVersion::new(&*self.group, &*self.version)
     }
 
-    /// Returns `deployments.apps`, as in a status.
+    /// Returns the group and resource, such as `deployments.apps`.
     pub fn group_resource(&self) -> GroupResource {
         self.group_version().resource(&*self.name).group_resource()
     }
@@ -127,7 +127,7 @@ impl Resource {
         self.subresource("status").is_some()
     }
 
-    /// Returns the code about its kind.
+    /// Returns the server's rules for its kind.
     pub(crate) fn rules(&self) -> &'static dyn KindRules {
         self.rules.get()
     }
@@ -139,12 +139,13 @@ impl Resource {
 }
 
 impl Subresource {
-    /// Returns whether a request to it becomes a connection, as to `exec` and `proxy`: its kind is a set of options.
+    /// Returns whether a request to it opens a connection (verb `connect`), as for `exec` and `proxy`. Its kind is then
+    /// a set of options.
     pub fn connects(&self) -> bool {
         self.kind.ends_with("Options")
     }
 
-    /// Returns its kind, below a resource.
+    /// Returns its kind as a subresource of `resource`.
     pub fn group_version_kind(&self, resource: &Resource) -> GroupVersionKind {
         match &self.group_version {
             Some((group, version)) => GroupVersionKind::new(&**group, &**version, &*self.kind),

@@ -15,7 +15,7 @@ use crate::lock::Mutex;
 use crate::reflector::Reflector;
 use crate::store::{Store, Writer};
 
-/// A builder of an [`Informer`]: see [`Informer::builder`].
+/// A builder for an [`Informer`]: see [`Informer::builder`].
 ///
 /// ```no_run
 /// # fn example(pods: impl watchkeeper_core::ListWatch + 'static) {

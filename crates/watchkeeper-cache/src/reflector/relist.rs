@@ -6,9 +6,9 @@ use watchkeeper_core::{ListError, WatchError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Relist {
-    /// The server has compacted the version.
+    /// The server has compacted the resource version.
     Expired,
-    /// The server has not reached the version yet.
+    /// The server has not reached the resource version yet.
     TooLarge,
     /// A watch ended within a second without an event.
     ShortWatch,
@@ -22,7 +22,7 @@ pub enum Relist {
     Malformed,
     /// The collection was removed from the server.
     Gone,
-    /// Initial events are not supported, or were interrupted.
+    /// The server does not support initial events (`sendInitialEvents`), or they were interrupted.
     InitialEvents,
 }
 

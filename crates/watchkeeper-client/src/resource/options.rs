@@ -65,7 +65,8 @@ pub struct WriteOptions {
     pub dry_run: bool,
     /// The field manager; by default the server derives it from the user agent.
     pub field_manager: Option<String>,
-    /// Server-side handling of unknown fields: `Strict` (reject), `Warn` or `Ignore` (drop); its own default if not set.
+    /// What the server does with unknown and duplicate fields: `Strict` rejects the request, `Warn` drops them with a
+    /// warning, `Ignore` drops them silently. The server's default if not set.
     pub field_validation: Option<String>,
 }
 
@@ -124,14 +125,14 @@ impl ApplyOptions {
     }
 }
 
-/// Propagation policy: deletion of the dependents of a deleted object.
+/// Propagation policy: what the garbage collector does with the dependents of a deleted object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// Delete them afterwards.
+    /// Delete them after the object.
     Background,
-    /// Delete them first.
+    /// Delete them before the object.
     Foreground,
-    /// Keep them.
+    /// Keep them, without their owner reference.
     Orphan,
 }
 

@@ -4,8 +4,8 @@
 //! Output: consumers of a [`ListWatch`]: the reflector.
 //!
 //! Invariants:
-//! - `source.S1`: an object is decoded while it arrives: its metadata, and its body without the fields that its [`ReadOptions`]
-//!   remove. A list is never held whole.
+//! - `source.S1`: a list or watch is decoded as it arrives, object by object, and is never held whole. Of each object,
+//!   the metadata is parsed, and the fields that the [`ReadOptions`] remove are cut from the body.
 //! - `source.S2`: an undecodable object ends the list or watch; earlier events of a watch remain valid, earlier items of
 //!   a list do not.
 
@@ -90,7 +90,7 @@ impl RestSource {
         self
     }
 
-    /// Sets the fields to keep of each object. By default `managedFields` is removed.
+    /// Sets which fields of each object to keep. By default `managedFields` is removed.
     #[must_use]
     pub fn read_options(mut self, read_options: ReadOptions) -> Self {
         self.read_options = Arc::new(read_options);

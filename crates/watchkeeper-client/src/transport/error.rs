@@ -33,7 +33,7 @@ pub enum ConnectError {
     /// The TCP connection failed.
     #[error("failed to connect to {address}")]
     Unreachable {
-        /// The server or proxy.
+        /// The server.
         address: String,
         /// The cause.
         source: Source,
@@ -123,7 +123,7 @@ impl TransportError {
         if is_malformed(&source) { Self::Malformed { source } } else { Self::Lost { source } }
     }
 
-    /// Returns whether the server may have received the request.
+    /// Returns whether the server may have processed the request.
     pub fn was_sent(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::Malformed { .. })
     }

@@ -186,8 +186,8 @@ async fn system_roots() -> Result<RootCertStore, ConnectError> {
     let loaded = tokio::task::spawn_blocking(rustls_native_certs::load_native_certs).await;
     let loaded = loaded.map_err(|error| unusable(format!("system certificates: {error}")))?;
     if loaded.certs.is_empty() {
-        // The handshake will fail with an unknown issuer.
-        tracing::warn!(errors = ?loaded.errors, "no system certificates found");
+        // A handshake that needs them will fail with an unknown issuer.
+        tracing::warn!(errors = ?loaded.errors, "no system certificates found; TLS handshakes may fail");
     }
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(loaded.certs);

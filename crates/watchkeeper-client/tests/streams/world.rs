@@ -1,7 +1,10 @@
 //! A cluster with a node, a pod on it, and a client.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::time::timeout;
 use watchkeeper_client::Client;
 use watchkeeper_client::streams::PodStreams;
 use watchkeeper_testkit::kubelet::Channels;
@@ -45,11 +48,14 @@ impl World {
     }
 }
 
-/// Waits until the condition holds.
+/// Waits until the condition holds; panics after 30 seconds.
 pub(crate) async fn until(condition: impl Fn() -> bool) {
-    while !condition() {
-        tokio::task::yield_now().await;
-    }
+    let holds = async {
+        while !condition() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(30), holds).await.expect("timed out waiting for the condition");
 }
 
 /// Reads to the end.

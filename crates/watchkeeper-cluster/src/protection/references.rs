@@ -25,7 +25,7 @@ impl References {
                 keys.extend((!name.is_empty()).then(|| ObjectKey::cluster(name)));
             });
             if let Err(error) = read {
-                tracing::warn!(key = %object.metadata.key(), %path, %error, "failed to read a reference; it does not count");
+                tracing::warn!(key = %object.metadata.key(), %path, %error, "failed to read a reference; ignoring it");
             }
         }
         keys

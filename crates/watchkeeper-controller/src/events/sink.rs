@@ -1,4 +1,4 @@
-//! Sinks: where events are written.
+//! Sinks: the destinations that events are written to.
 
 use std::future::Future;
 
@@ -16,7 +16,7 @@ pub trait EventSink: Send + Sync + 'static {
     /// Creates an event, and returns it as stored.
     fn create(&self, event: &Value) -> impl Future<Output = Result<Value, WriteError>> + Send;
 
-    /// Updates an event by a strategic merge patch, and returns it as stored.
+    /// Updates an event with a strategic merge patch, and returns it as stored.
     fn patch(
         &self,
         namespace: &str,
@@ -29,16 +29,16 @@ pub trait EventSink: Send + Sync + 'static {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The event to patch does not exist: it is created anew.
+    /// The event to patch does not exist: the event writer creates it again.
     #[error("event not found")]
     Missing(#[source] BoxError),
-    /// An event of this name exists.
+    /// An event of this name exists: the event writer drops a new event, and retries one of a series.
     #[error("event already exists")]
     Exists(#[source] BoxError),
-    /// The server rejected the event: it is not retried.
+    /// The server rejected the event: the event writer drops it.
     #[error("event rejected")]
     Rejected(#[source] BoxError),
-    /// Anything else: it may be retried.
+    /// Any other error, such as a lost connection: the event writer retries, up to 12 tries in all.
     #[error("failed to write event")]
     Failed(#[source] BoxError),
 }

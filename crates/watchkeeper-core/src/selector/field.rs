@@ -103,7 +103,7 @@ impl FieldSelector {
     /// Parses a selector.
     ///
     /// # Errors
-    /// If the syntax is invalid; the error has the position.
+    /// If the syntax is invalid; the error has the position in `text`.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut requirements = Vec::new();
         let mut at = 0;
@@ -134,8 +134,8 @@ impl FieldSelector {
         &self.requirements
     }
 
-    /// Returns the value that the field must have, if exactly one value can match. Use it for an index
-    /// lookup, and match the objects found.
+    /// Returns the value of an `=` requirement on the field, if there is one; no other value can match. Use it
+    /// for an index lookup, and call [`matches`](Self::matches) on the objects found.
     pub fn exact_value(&self, field: &str) -> Option<&str> {
         let equals = |it: &&FieldRequirement| it.field == field && it.operator == FieldOperator::Equals;
         self.requirements.iter().find(equals).map(FieldRequirement::value)

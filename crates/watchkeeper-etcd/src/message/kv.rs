@@ -13,11 +13,11 @@ pub struct KeyValue {
     pub key: Bytes,
     /// The value.
     pub value: Bytes,
-    /// Revision of the last creation of the key.
+    /// Revision at which the key was created, after its last deletion if it was deleted before.
     pub create_revision: i64,
     /// Revision of the last write.
     pub mod_revision: i64,
-    /// Number of writes since its creation.
+    /// Number of writes since the key was created; the creation counts as 1.
     pub version: i64,
     /// The lease of the key; 0 for none.
     pub lease: i64,
@@ -107,7 +107,7 @@ impl Range {
         self
     }
 
-    /// Returns only the number of keys.
+    /// Requests only the number of keys.
     #[must_use]
     pub fn count_only(mut self) -> Self {
         self.count_only = true;
@@ -133,7 +133,7 @@ impl Encode for Range {
 pub struct RangeResponse {
     /// Its revision is the current one, also for a read at an older revision.
     pub header: Header,
-    /// The keys that were found, in order.
+    /// The keys found, in ascending order.
     pub kvs: Vec<KeyValue>,
     /// Whether there are more keys than the limit.
     pub more: bool,
@@ -180,7 +180,7 @@ impl Put {
         self
     }
 
-    /// Returns the previous key and value.
+    /// Requests the previous key and value in the response.
     #[must_use]
     pub fn previous(mut self) -> Self {
         self.previous = true;
@@ -203,7 +203,7 @@ impl Encode for Put {
 pub struct PutResponse {
     /// Its revision is that of the write.
     pub header: Header,
-    /// The previous key and value, if requested.
+    /// The previous key and value, if requested and if the key existed.
     pub previous: Option<KeyValue>,
 }
 
@@ -242,7 +242,7 @@ impl Delete {
         Self { key, end, ..Self::default() }
     }
 
-    /// Returns the deleted keys and values.
+    /// Requests the deleted keys and values in the response.
     #[must_use]
     pub fn previous(mut self) -> Self {
         self.previous = true;
@@ -290,7 +290,7 @@ impl Decode for DeleteResponse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Compaction {
     pub(crate) revision: i64,
-    /// Whether to wait until it is removed from disk.
+    /// Whether etcd responds only after it has removed the compacted revisions from its database.
     pub(crate) physical: bool,
 }
 

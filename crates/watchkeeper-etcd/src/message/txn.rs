@@ -33,7 +33,7 @@ enum Target {
     Lease(i64),
 }
 
-/// Comparison of the key's property with the given one.
+/// How the property of the key must compare with the given value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompareOp {
     /// Equal.
@@ -47,12 +47,12 @@ pub enum CompareOp {
 }
 
 impl Compare {
-    /// Compares the number of writes since the creation.
+    /// Compares the version: the number of writes since the key was created.
     pub fn version(key: impl Into<Bytes>, op: CompareOp, version: i64) -> Self {
         Self { key: key.into(), op, with: Target::Version(version) }
     }
 
-    /// Compares the revision of the creation.
+    /// Compares the revision at which the key was created.
     pub fn create_revision(key: impl Into<Bytes>, op: CompareOp, revision: i64) -> Self {
         Self { key: key.into(), op, with: Target::Create(revision) }
     }
@@ -62,7 +62,7 @@ impl Compare {
         Self { key: key.into(), op, with: Target::Mod(revision) }
     }
 
-    /// Compares the value. Fails for a key that does not exist.
+    /// Compares the value. The comparison fails if the key does not exist.
     pub fn value(key: impl Into<Bytes>, op: CompareOp, value: impl Into<Bytes>) -> Self {
         Self { key: key.into(), op, with: Target::Value(value.into()) }
     }
@@ -148,7 +148,7 @@ impl Txn {
         Self::default()
     }
 
-    /// Adds a comparison; all have to hold.
+    /// Adds a comparison. The transaction succeeds if all of them hold.
     #[must_use]
     pub fn when(mut self, compare: Compare) -> Self {
         self.compare.push(compare);
@@ -182,11 +182,11 @@ impl Encode for Txn {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct TxnResponse {
-    /// Its revision is that of all operations.
+    /// Its revision is that of all writes of the transaction.
     pub header: Header,
     /// Whether all comparisons held.
     pub succeeded: bool,
-    /// One response per operation, in order.
+    /// One response per executed operation, in order.
     pub responses: Vec<TxnOpResponse>,
 }
 

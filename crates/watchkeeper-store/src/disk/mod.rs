@@ -139,7 +139,7 @@ impl WriteHealth {
                 (state.logged, state.is_announced) = (Some(std::time::Instant::now()), true);
             }
             (Some(_), None) if state.is_announced => {
-                tracing::warn!("the data directory can be written to again");
+                tracing::warn!("the data directory can be written to again; accepting writes");
                 state.is_announced = false;
             }
             _ => {}

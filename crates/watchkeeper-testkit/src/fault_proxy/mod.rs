@@ -3,11 +3,12 @@
 //! Input: a test, which sets faults for open and for new connections.
 //! Output: both sides, which receive each other's bytes unchanged. TLS is not terminated.
 //!
-//! Faults of the server itself, request by request, are set with [`TestCluster::faults`].
+//! [`TestCluster::faults`] injects faults of the server itself, request by request.
 //!
 //! Invariants:
 //! - `fault_proxy.W1`: bytes are forwarded unchanged and in order.
-//! - `fault_proxy.W2`: a stalled connection forwards neither bytes nor ends. Healed, it continues where it stopped.
+//! - `fault_proxy.W2`: a stalled connection forwards neither bytes nor the end of the stream. Once healed, it continues
+//!   where it stopped.
 //! - `fault_proxy.W3`: a proxy that is stopped or dropped leaves no task and no port; its connections are reset.
 
 mod connection;
@@ -129,7 +130,7 @@ impl FaultProxy {
         self.shared.state().on_connect = Some(fault);
     }
 
-    /// Sets the fault of the open connections, and returns their number.
+    /// Injects a fault into all open connections, and returns their number. Replaces a fault that has not happened yet.
     pub fn inject(&self, fault: NetworkFault) -> usize {
         self.order(&Some(fault))
     }

@@ -25,7 +25,7 @@ pub enum CatalogError {
         resource: String,
     },
     /// Discovery failed.
-    #[error("discovery failed; it is repeated with the next request")]
+    #[error("discovery failed; retrying with the next request")]
     Discovery(#[from] MapError),
     /// Caching this resource is disabled.
     #[error("{resource} are not cached; start the service with --cache-secrets to read them")]

@@ -19,7 +19,7 @@ pub enum Types {
     Omitted,
 }
 
-/// Appends a body as JSON. A JSON body is copied.
+/// Appends a body to `out` as JSON. The body must not contain its type, which [`Types::Named`] adds.
 ///
 /// ```
 /// use watchkeeper_core::Encoded;
@@ -33,7 +33,8 @@ pub enum Types {
 /// ```
 ///
 /// # Errors
-/// If the body is malformed protobuf, or protobuf of a kind without a message. `out` is unchanged then.
+/// If the body is not a JSON object, is malformed protobuf, or is protobuf of a kind without a message. `out` is then
+/// unchanged.
 pub fn to_json(encoded: &Encoded, kind: &Kind, types: Types, out: &mut Vec<u8>) -> Result<(), DecodeError> {
     let start = out.len();
     let written = match encoded.encoding {

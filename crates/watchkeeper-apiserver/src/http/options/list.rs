@@ -18,7 +18,7 @@ pub enum AtVersion {
     Unset,
     /// `0`: any version.
     Any,
-    /// This version; its meaning depends on the match.
+    /// This version: the oldest acceptable one of a get, the start of a watch, and for a list as [`VersionMatch`] says.
     At(u64),
 }
 
@@ -52,7 +52,8 @@ pub struct ListOptions {
     pub limit: Option<u64>,
     /// The token of the next page; empty for the first. Opaque here.
     pub continue_token: String,
-    /// Whether a watch begins with the current objects. Set for every watch without a version, as in kube-apiserver.
+    /// Whether a watch begins with the current objects. As in kube-apiserver, [`read`](Self::read) sets it for a watch
+    /// without a version or from version `0`, unless the query sets it or `resourceVersionMatch`.
     pub send_initial_events: Option<bool>,
 }
 

@@ -107,7 +107,7 @@ impl<S: EventSink> EventWriter<S> {
         if !in_time {
             let left = self.waiting.len();
             (0..left).for_each(|_| self.counts.note(Result::Failed));
-            tracing::warn!(name = self.name, left, "events not written before shutdown");
+            tracing::warn!(name = self.name, left, "events not written before shutdown; dropping them");
         }
     }
 
