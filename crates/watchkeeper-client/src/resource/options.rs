@@ -65,7 +65,7 @@ pub struct WriteOptions {
     pub dry_run: bool,
     /// The field manager; by default the server derives it from the user agent.
     pub field_manager: Option<String>,
-    /// What the server does with unknown and duplicate fields: `Strict` rejects the request, `Warn` drops them with a
+    /// Treatment of unknown and duplicate fields: `Strict` rejects the request, `Warn` drops them with a
     /// warning, `Ignore` drops them silently. The server's default if not set.
     pub field_validation: Option<String>,
 }

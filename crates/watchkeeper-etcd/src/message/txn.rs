@@ -33,7 +33,7 @@ enum Target {
     Lease(i64),
 }
 
-/// How the property of the key must compare with the given value.
+/// The required order of the property of the key and the given value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompareOp {
     /// Equal.
