@@ -6,8 +6,7 @@
 //! - [`Binaries`] are kube-apiserver, kube-controller-manager, kubectl, etcd and the Go programs under `cmd/`, at the
 //!   versions that `go.mod` pins. They are built when they are first needed and cached outside the checkout.
 //! - [`testdata()`] and [`random_objects`] return objects as Go encodes them, for the codec tests.
-//! - [`seed()`] returns the seed of random test data, which is fixed unless the environment sets another; [`Random`]
-//!   generates numbers from a seed.
+//! - [`seed()`] returns the seed of random test data, which is fixed unless the environment sets another.
 //! - [`words()`] returns short texts and the results of parsing them in Go, for the parser tests.
 //!
 //! Nothing here is part of the product or imitates a server: these are the programs and libraries that define the
@@ -22,7 +21,6 @@ mod kubeconfig;
 mod kubectl;
 mod objects;
 mod process;
-mod random;
 mod readiness;
 mod records;
 mod seed;
@@ -36,7 +34,6 @@ pub use cluster::{Builder, Cluster};
 pub use etcd::{EtcdBuilder, EtcdServer};
 pub use kubectl::{CommandOutput, Kubectl};
 pub use objects::{OfJson, RandomObject, RandomObjects, random_objects};
-pub use random::Random;
 pub use readiness::StartError;
 pub use records::RecordError;
 pub use seed::seed;

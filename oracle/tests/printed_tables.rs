@@ -15,7 +15,7 @@ use watchkeeper_oracle::{Cluster, seed};
 #[path = "printed_tables/objects.rs"]
 mod objects;
 
-use objects::{RandomPods, creation, find, objects};
+use objects::{Random, creation, find, objects};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -27,7 +27,7 @@ const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/plain/scale";
 async fn tables_and_field_selections_match_the_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
     let mut rejected = Vec::new();
-    let mut random = RandomPods::new(seed());
+    let mut random = Random(seed());
     let mut accepted = 0;
     for number in 0..RANDOM_PODS {
         // The real server rejects some of the random statuses as invalid.

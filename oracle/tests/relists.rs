@@ -23,7 +23,7 @@ use watchkeeper_apiserver::faults::FaultHandle;
 use watchkeeper_apiserver::store::{
     CollectionId, Precondition, RangeQuery, Revision, Store, Unversioned, WriteError,
 };
-use watchkeeper_oracle::{Binaries, Random};
+use watchkeeper_oracle::Binaries;
 use watchkeeper_testkit::{Fault, Requests, TestCluster, Verb};
 
 const OBJECTS: u64 = 10_000;
@@ -147,17 +147,20 @@ fn name(number: u64) -> String {
 
 /// Creates, updates and deletes random objects, up to 2,000 per second, until it is cancelled.
 async fn write(store: &dyn Store, namespace: &str, turn: &mut u64) {
-    let mut random = Random::new(0x9E37_79B9_7F4A_7C15);
+    let mut random: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut ticks = interval(Duration::from_millis(5));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         for _ in 0..10 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
             *turn += 1;
-            let value = config_map(namespace, &name(random.below(NAMES)), *turn);
-            let outcome = match random.one_in(4) {
-                true => store.delete(&config_maps(), value.key(), None).await,
-                false => store.put(&config_maps(), value, Precondition::Any).await,
+            let value = config_map(namespace, &name(random % NAMES), *turn);
+            let outcome = match (random >> 32) % 4 {
+                0 => store.delete(&config_maps(), value.key(), None).await,
+                _ => store.put(&config_maps(), value, Precondition::Any).await,
             };
             match outcome {
                 Ok(_) | Err(WriteError::Conflict { .. }) => {} // the object to delete does not exist

@@ -277,7 +277,7 @@ async fn updates_of_every_field_are_accepted_and_rejected_as_on_the_real_server(
 /// The objects of the test `printed_tables`, and pods with a random status.
 #[tokio::test(flavor = "multi_thread")]
 async fn printed_objects_and_random_pods_are_accepted_as_on_the_real_server() -> Outcome {
-    let mut random = printed::RandomPods::new(seed());
+    let mut random = printed::Random(seed());
     let pods = (0..RANDOM_PODS).map(|number| ("/v1/pods", random.pod(number)));
     let mut comparisons = Vec::new();
     for (names, object) in printed::objects().into_iter().chain(pods) {

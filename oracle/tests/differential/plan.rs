@@ -11,7 +11,28 @@ use std::fmt;
 
 use http::Method;
 use serde_json::{Value, json};
-use watchkeeper_oracle::Random;
+
+/// Seeded random numbers.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or_default() % bound
+    }
+
+    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.below(words.len())]
+    }
+
+    fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+}
 
 /// One request of a plan.
 #[derive(Debug, Clone)]
@@ -43,7 +64,7 @@ struct OpenWatch {
     namespace: String,
     label: Option<&'static str>,
     /// Steps left before it is closed.
-    steps: u64,
+    steps: usize,
 }
 
 impl fmt::Display for Step {
@@ -74,7 +95,7 @@ const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Maximum number of steps between opening and closing a watch.
-const MAX_WATCH_STEPS: u64 = 20;
+const MAX_WATCH_STEPS: usize = 20;
 
 /// Returns the requests for a seed, in the namespaces `PREFIX-a` and `PREFIX-b`.
 pub(crate) fn plan(seed: u64, prefix: &str, length: usize) -> Vec<Step> {
@@ -124,7 +145,7 @@ impl OpenWatch {
 }
 
 fn watch(random: &mut Random, prefix: &str, number: usize) -> (Step, OpenWatch) {
-    let (group, resource) = random.pick(&KINDS);
+    let (group, resource) = KINDS[random.below(KINDS.len())];
     let namespace = format!("{prefix}-{}", random.pick(&["a", "b"]));
     // Objects that the servers create themselves do not have this label.
     let (everywhere, selector, label) = match random.below(6) {
@@ -148,7 +169,7 @@ fn watch(random: &mut Random, prefix: &str, number: usize) -> (Step, OpenWatch) 
     let step = Step {
         method: Method::GET,
         path: format!("{collection}?watch=1&{from}{selector}"),
-        accept: random.pick(&[JSON, JSON, TABLE, METADATA, PROTOBUF]),
+        accept: [JSON, JSON, TABLE, METADATA, PROTOBUF][random.below(5)],
         content_type: "",
         body: String::new(),
         watch: WatchStep::Open(number),
@@ -158,7 +179,7 @@ fn watch(random: &mut Random, prefix: &str, number: usize) -> (Step, OpenWatch) 
 }
 
 fn step(random: &mut Random, prefix: &str) -> Step {
-    let (group, resource) = random.pick(&KINDS);
+    let (group, resource) = KINDS[random.below(KINDS.len())];
     let namespace = format!("{prefix}-{}", random.pick(&["a", "b"]));
     let collection = format!("{group}/namespaces/{namespace}/{resource}");
     let name = random.pick(&["x", "y", "x.y", "z"]);

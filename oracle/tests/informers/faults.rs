@@ -7,9 +7,10 @@ use bytes::Bytes;
 use http::Request;
 use serde_json::{Value, json};
 use tokio::time::{Instant, MissedTickBehavior, interval};
-use watchkeeper_oracle::{Client, Cluster, Random};
+use watchkeeper_oracle::{Client, Cluster};
 use watchkeeper_testkit::{Direction, NetworkFault};
 
+use crate::random::Random;
 use crate::reverse_proxy::InjectedError;
 use crate::transports::Transport;
 
@@ -95,7 +96,7 @@ impl FaultInjector {
                 }
                 *left = u64::saturating_sub(*left, 1);
             }
-            let target = self.random.index(self.transports.len());
+            let target = usize::try_from(self.random.below(self.transports.len() as u64)).unwrap();
             let kill = may_kill && started.elapsed() > time / 2;
             may_kill &= !kill;
             let fault = if kill { Fault::Kill } else { self.next_fault() };
@@ -119,8 +120,8 @@ impl FaultInjector {
         if self.pending.is_empty() {
             self.pending.extend(Fault::FREQUENT);
         }
-        let index = self.random.index(self.pending.len());
-        self.pending.remove(index)
+        let index = self.random.below(self.pending.len() as u64);
+        self.pending.remove(usize::try_from(index).unwrap())
     }
 
     fn remember(&mut self, description: String) {
@@ -154,7 +155,7 @@ impl FaultInjector {
             }
             Fault::HttpError => {
                 let Some(reverse_proxy) = reverse_proxy else { return false };
-                let code = self.random.pick(&[429, 500, 503]);
+                let code = *self.random.pick(&[429, 500, 503]);
                 let retry_after = self.random.one_in(2).then_some(1);
                 reverse_proxy.inject(InjectedError { code, retry_after, times: 5 });
                 proxy.inject(NetworkFault::cut());

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use watchkeeper_client::Client;
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_core::Collection;
-use watchkeeper_oracle::Random;
 use watchkeeper_wire::Kind;
+
+use crate::random::Random;
 
 pub(crate) const NAMESPACES: [&str; 4] = ["east", "north", "south", "west"];
 /// Names and values of the labels; objects have a random subset.
@@ -102,19 +103,19 @@ impl Resource {
     pub(crate) fn change(self, random: &mut Random) -> Value {
         let mut labels = serde_json::Map::new();
         for (name, values) in LABELS {
-            let value = if random.one_in(4) { Value::Null } else { random.pick(values).into() };
+            let value = if random.one_in(4) { Value::Null } else { (*random.pick(values)).into() };
             labels.insert(name.to_owned(), value);
         }
-        let turn = random.below(u64::MAX).to_string();
+        let turn = random.next().to_string();
         let mut change = json!({"metadata": {"labels": labels, "annotations": {"turn": turn}}});
         match self {
-            Self::ConfigMaps => change["data"] = json!({"turn": turn, "color": random.pick(&COLORS)}),
+            Self::ConfigMaps => change["data"] = json!({"turn": turn, "color": *random.pick(&COLORS)}),
             Self::Secrets => change["data"] = json!({"turn": STANDARD.encode(&turn)}),
             Self::Pods => {
                 change["spec"] = json!({"containers": [{"name": "main", "image": format!("i:{turn}")}]});
             }
             Self::Leases => change["spec"] = json!({"holderIdentity": turn}),
-            Self::Widgets => change["spec"] = json!({"turn": turn, "color": random.pick(&COLORS)}),
+            Self::Widgets => change["spec"] = json!({"turn": turn, "color": *random.pick(&COLORS)}),
             Self::Namespaces => {}
         }
         change
@@ -127,7 +128,7 @@ pub(crate) fn namespace_and_name(number: u64) -> (&'static str, String) {
 }
 
 pub(crate) fn random_phase(random: &mut Random) -> Value {
-    json!({"status": {"phase": random.pick(&PHASES)}})
+    json!({"status": {"phase": *random.pick(&PHASES)}})
 }
 
 /// Removes the nulls, which delete fields in a merge patch but mean nothing in an object.

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use watchkeeper_client::Client;
 use watchkeeper_client::resource::{DeleteOptions, ResourceClient, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
-use watchkeeper_oracle::Random;
 
+use crate::random::Random;
 use crate::resources::{NAMESPACES, Resource, namespace_and_name, random_phase};
 
 const WRITERS: usize = 8;
@@ -80,7 +80,7 @@ async fn write_once(client: &Client, random: &mut Random) -> Result<(), RequestE
         return change(&Resource::Namespaces.client(client), name, &Resource::Namespaces.change(random))
             .await;
     }
-    let (resource, count) = random.pick(&Resource::WRITTEN);
+    let (resource, count) = *random.pick(&Resource::WRITTEN);
     // Some of the numbers are not among the initial objects, and the first 50 are written most often.
     let end = if random.one_in(3) { 50 } else { count + count / 10 };
     let number = random.below(end);

@@ -5,7 +5,6 @@
 use serde_json::{Value, json};
 use watchkeeper_apiserver::registry::{self, Resource};
 use watchkeeper_core::Timestamp;
-use watchkeeper_oracle::Random;
 
 /// The time `seconds` ago, as a `Time`.
 fn ago(seconds: i64) -> String {
@@ -192,18 +191,23 @@ fn template(labels: Value) -> Value {
 }
 
 /// Generates pods with random statuses from a seed.
-pub(crate) struct RandomPods(Random);
+pub(crate) struct Random(pub(crate) u64);
 
-impl RandomPods {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(Random::new(seed))
+impl Random {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+
+    fn choose<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[usize::try_from(self.next(words.len() as u64)).expect("index fits in usize")]
     }
 
     fn state(&mut self) -> Value {
-        match self.0.below(5) {
+        match self.next(5) {
             0 => json!({}),
             1 => running(),
-            2 => waiting(self.0.pick(&[
+            2 => waiting(self.choose(&[
                 "",
                 "PodInitializing",
                 "ContainerCreating",
@@ -211,9 +215,9 @@ impl RandomPods {
                 "ErrImagePull",
             ])),
             _ => {
-                let (code, signal) = (self.0.below(3), self.0.below(3) * self.0.below(2));
-                let finished = ago(i64::try_from(self.0.below(400_000)).expect("number fits"));
-                let reason = self.0.pick(&["", "Completed", "Error", "OOMKilled"]);
+                let (code, signal) = (self.next(3), self.next(3) * self.next(2));
+                let finished = ago(i64::try_from(self.next(400_000)).expect("number fits"));
+                let reason = self.choose(&["", "Completed", "Error", "OOMKilled"]);
                 json!({"terminated": {"reason": reason, "exitCode": code, "signal": signal, "finishedAt": finished}})
             }
         }
@@ -223,10 +227,11 @@ impl RandomPods {
         let mut all = Vec::new();
         for number in 0..count {
             let (state, last) = (self.state(), self.state());
-            let restarts = i64::try_from(self.0.below(4)).expect("number fits");
-            let mut status = container(&format!("{prefix}{number}"), restarts, self.0.one_in(2), state, last);
-            if self.0.one_in(2) {
-                status["started"] = json!(self.0.one_in(2));
+            let restarts = i64::try_from(self.next(4)).expect("number fits");
+            let mut status =
+                container(&format!("{prefix}{number}"), restarts, self.next(2) == 0, state, last);
+            if self.next(2) == 0 {
+                status["started"] = json!(self.next(2) == 0);
             }
             all.push(status);
         }
@@ -234,27 +239,27 @@ impl RandomPods {
     }
 
     pub(crate) fn pod(&mut self, number: usize) -> Value {
-        let (inits, ordinary) = (self.0.below(4), 1 + self.0.below(3));
+        let (inits, ordinary) = (self.next(4), 1 + self.next(3));
         let containers = |prefix: &str, count: u64| -> Vec<Value> {
             (0..count).map(|number| json!({"name": format!("{prefix}{number}"), "image": "i"})).collect()
         };
         let mut init = containers("i", inits);
         for container in &mut init {
-            if self.0.one_in(2) {
+            if self.next(2) == 0 {
                 container["restartPolicy"] = json!("Always");
             }
         }
         let mut status = json!({
-            "phase": self.0.pick(&["Pending", "Running", "Succeeded", "Failed", "Unknown"]),
-            "reason": self.0.pick(&["", "", "Evicted", "NodeLost"]),
+            "phase": self.choose(&["Pending", "Running", "Succeeded", "Failed", "Unknown"]),
+            "reason": self.choose(&["", "", "Evicted", "NodeLost"]),
             "initContainerStatuses": self.statuses("i", inits),
             "containerStatuses": self.statuses("c", ordinary),
         });
         let conditions = ["Ready", "Initialized"]
-            .map(|name| json!({"type": name, "status": self.0.pick(&["True", "False"])}));
-        status["conditions"] = conditions[..self.0.index(3)].into();
+            .map(|name| json!({"type": name, "status": self.choose(&["True", "False"])}));
+        status["conditions"] = conditions[..usize::try_from(self.next(3)).expect("number fits")].into();
         let mut metadata = json!({});
-        if self.0.one_in(5) {
+        if self.next(5) == 0 {
             metadata = json!({"annotations": {"then": "delete"}, "finalizers": ["example.com/stay"]});
         }
         let spec = json!({"initContainers": init, "containers": containers("c", ordinary)});

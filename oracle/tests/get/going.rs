@@ -1,4 +1,4 @@
-//! Running command: a command that runs until it is dropped, such as a watch.
+//! Going: a command that runs until it is dropped, such as a watch.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::Outcome;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running command and its standard output. The command is killed on drop.
-pub(crate) struct RunningCommand {
+pub(crate) struct Going {
     _child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl RunningCommand {
+impl Going {
     pub(crate) fn start(mut command: Command) -> Outcome<Self> {
         let mut child = command.spawn()?;
         let out = child.stdout.take().ok_or("stdout is not a pipe")?;
