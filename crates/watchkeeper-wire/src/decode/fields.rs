@@ -159,7 +159,7 @@ impl<'de> MapAccess<'de> for Map<'_, 'de> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
-        // Two calls of `seed.deserialize`, because each one may be compiled separately.
+        // One call of `seed.deserialize` for all single values: each call may be compiled as a copy.
         let (value, depth) = match self {
             Self::Fields(fields) => match fields.pending {
                 Pending::Run(field, tag) => {
