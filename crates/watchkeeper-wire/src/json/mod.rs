@@ -40,4 +40,5 @@ pub use object::read_object;
 pub use object_meta::read_object_meta;
 pub use object_type::read_type;
 pub(crate) use reader::{Reader, Shape};
+pub(crate) use text::write as write_text;
 pub use watch::WatchFrames;

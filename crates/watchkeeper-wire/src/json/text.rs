@@ -1,4 +1,4 @@
-//! Parses JSON strings.
+//! Parses and writes JSON strings.
 
 use std::borrow::Cow;
 
@@ -117,6 +117,17 @@ fn string_error(byte: Option<&u8>, at: usize) -> Malformed {
     Malformed::new(at, if byte.is_some() { Problem::ControlCharacter } else { Problem::Truncated })
 }
 
+/// Appends a string with quotes.
+pub(crate) fn write(text: &str, out: &mut Vec<u8>) {
+    if plain_end(text.as_bytes(), 0) < text.len() {
+        return serde_json::to_writer(out, text).expect("writing to memory cannot fail");
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
 /// Returns the position of the next quote, backslash or control character, or the end of the input.
 fn plain_end(bytes: &[u8], start: usize) -> usize {
     find(bytes, start, |word| below_space(word) | equal(word, b'"') | equal(word, b'\\'))
@@ -210,6 +221,9 @@ mod tests {
         #[test]
         fn strings_of_serde_json_round_trip(text in "\\PC{0,40}|[\\x00-\\x7f]{0,40}") {
             let json = serde_json::to_string(&text).unwrap();
+            let mut written = Vec::new();
+            write(&text, &mut written);
+            prop_assert_eq!(written.escape_ascii().to_string(), json.as_bytes().escape_ascii().to_string());
             let (read, end) = read(json.as_bytes(), 1).unwrap();
             prop_assert_eq!(read, text);
             prop_assert_eq!(end, json.len());

@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::Types;
 use crate::decode::{Fields, RAW_JSON};
-use crate::json::Reader;
+use crate::json::{Reader, write_text};
 use crate::{DecodeError, Kind, Limits, Malformed, Problem};
 
 /// Writes a message as JSON.
@@ -69,10 +69,6 @@ fn write_entry((name, value): (&str, &str), out: &mut Vec<u8>) {
     out.push(b':');
     write_text(value, out);
     out.push(b',');
-}
-
-fn write_text(text: &str, out: &mut Vec<u8>) {
-    serde_json::to_writer(out, text).expect("writing to memory cannot fail");
 }
 
 /// Writes a value.
@@ -158,13 +154,9 @@ impl<'de> Visitor<'de> for Writer<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
         let mut separator = b'{';
-        loop {
-            let before = self.out.len();
+        while let Some(name) = entries.next_key()? {
             self.out.push(separator);
-            if entries.next_key_seed(Writer { out: self.out })?.is_none() {
-                self.out.truncate(before);
-                break;
-            }
+            write_text(name, self.out);
             self.out.push(b':');
             entries.next_value_seed(Writer { out: self.out })?;
             separator = b',';
