@@ -4,9 +4,9 @@
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::DecodeError;
-use super::json::type_entries;
+use super::json::TypeEntries;
 use super::text::Text;
-use super::value::{Nested, Source, Value};
+use super::value::{Nested, Value};
 use crate::limits::MESSAGE_DEPTH;
 use crate::protobuf::{Cursor, Tag, Wire};
 use crate::schema::{self, Field, Form, Message, Shape};
@@ -23,11 +23,11 @@ pub(crate) struct Fields<'de> {
     depth: usize,
     /// Slots of the fields read so far.
     seen: u64,
-    types: Vec<(&'static str, &'de str)>,
+    types: Option<TypeEntries<'de>>,
     pending: Pending<'de>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Level<'de> {
     message: &'static Message,
     cursor: Cursor<'de>,
@@ -44,71 +44,118 @@ enum Pending<'de> {
     Missing(&'static Field),
     /// A single value; the cursor is at its payload.
     One(&'static Field),
-    /// A list or a map; the cursor is at its first payload.
+    /// A list or a map; the cursor is at its first tag.
     Run(&'static Field, Tag),
+    /// A list or a map that was returned. Elements may be left, which were not requested (`decode.D2`).
+    Rest(Tag),
 }
 
 impl<'de> Fields<'de> {
     /// Creates the fields of an object, starting with its type.
     pub(crate) fn of(bytes: &'de [u8], kind: &'de Kind) -> Result<Self, DecodeError> {
         let mut fields = Self::untyped(bytes, kind)?;
-        fields.types = type_entries(kind);
+        fields.types = Some(TypeEntries::of(kind));
         Ok(fields)
     }
 
     /// Creates the fields of an object, without its type.
     pub(crate) fn untyped(bytes: &'de [u8], kind: &Kind) -> Result<Self, DecodeError> {
-        Ok(Self::below(kind.require_message()?, Cursor::new(bytes), 0)?)
+        Ok(Self::at(0, kind.require_message()?, Cursor::new(bytes)))
     }
 
-    /// Creates the fields of a nested message.
-    pub(crate) fn below(
+    /// Creates the fields of a message in an object of `depth`.
+    #[inline]
+    pub(super) fn below(
+        depth: usize,
         message: &'static Message,
         cursor: Cursor<'de>,
-        depth: usize,
     ) -> Result<Self, Malformed> {
-        if depth > MESSAGE_DEPTH {
+        if depth >= MESSAGE_DEPTH {
             return cursor.fail(Problem::TooDeep { limit: MESSAGE_DEPTH });
         }
+        Ok(Self::at(depth + 1, message, cursor))
+    }
+
+    #[inline]
+    fn at(depth: usize, message: &'static Message, cursor: Cursor<'de>) -> Self {
         let level = Level { message, cursor, slot: 0 };
-        let (outer, types) = (Vec::new(), Vec::new());
-        Ok(Self { message, level, outer, depth, seen: 0, types, pending: Pending::None })
+        Self { message, level, outer: Vec::new(), depth, seen: 0, types: None, pending: Pending::None }
+    }
+
+    /// Moves to the next entry, and returns its name.
+    fn next_name(&mut self) -> Result<Option<&'de str>, DecodeError> {
+        if let Pending::Run(_, tag) | Pending::Rest(tag) = self.pending {
+            self.level.cursor.skip_all(tag)?;
+        }
+        if let Some(types) = &mut self.types
+            && let Some((name, value)) = types.next()
+        {
+            self.pending = Pending::Type(value);
+            return Ok(Some(name));
+        }
+        Ok(self.advance()?)
+    }
+
+    /// Returns the value of the current entry.
+    fn next_value(&mut self) -> Result<Value<'_, 'de>, DecodeError> {
+        Ok(match std::mem::replace(&mut self.pending, Pending::None) {
+            Pending::One(field) => Value::read(field.form(), &mut self.level.cursor)?,
+            Pending::Run(field, tag) => {
+                self.pending = Pending::Rest(tag);
+                Value::Run(field, tag, &mut self.level.cursor) // the key is from this level
+            }
+            Pending::Type(text) => Value::Text(text),
+            Pending::Missing(field) => Value::zero(field),
+            Pending::None | Pending::Rest(_) => return Err(no_key()),
+        })
     }
 
     /// Moves to the next field that appears in JSON, and returns its name.
+    #[inline]
     fn advance(&mut self) -> Result<Option<&'static str>, Malformed> {
         loop {
             let level = &mut self.level;
-            let Some(tag) = level.cursor.tag()? else {
+            if level.cursor.is_empty() {
                 match self.outer.pop() {
                     Some(outer) => self.level = outer,
                     None => return Ok(self.advance_missing()),
                 }
                 continue;
-            };
-            let Some(field) = level.message.by_number(tag.field) else {
-                level.cursor.skip(tag.wire)?;
-                continue;
-            };
-            level.cursor.expect(tag, payload_wire(field))?;
-            let slot = level.slot + field.slot();
-            if field.shape() == Shape::Inline {
-                let Form::Message(id) = field.form() else { unreachable!("checked when the table is read") };
-                let cursor = level.cursor.message()?;
-                let inlined = Level { message: schema::builtin().get(id), cursor, slot };
-                self.outer.push(std::mem::replace(level, inlined));
-                continue;
             }
+            let start = level.cursor.clone();
+            let key = level.cursor.varint()?;
+            let Some(field) = level.message.by_number((key >> 3) as u32).filter(|field| field.key() == key)
+            else {
+                level.cursor = start;
+                level.skip_unknown()?;
+                continue;
+            };
+            let slot = level.slot + field.slot();
+            let is_run = match field.shape() {
+                Shape::One | Shape::Optional => false,
+                Shape::List | Shape::Map => true,
+                Shape::Inline => {
+                    let Form::Message(id) = field.form() else {
+                        unreachable!("checked when the table is read")
+                    };
+                    let cursor = level.cursor.message()?;
+                    let inlined = Level { message: schema::builtin().get(id), cursor, slot };
+                    self.outer.push(std::mem::replace(level, inlined));
+                    continue;
+                }
+            };
             if self.seen & 1 << slot != 0 {
-                return level.cursor.fail(Problem::ScatteredField { field: tag.field });
+                return level.cursor.fail(Problem::ScatteredField { field: field.number() });
             }
             self.seen |= 1 << slot;
             if field.hides_zero() && level.cursor.take_zero() {
                 continue;
             }
-            self.pending = match field.shape() {
-                Shape::List | Shape::Map => Pending::Run(field, tag),
-                _ => Pending::One(field),
+            self.pending = if is_run {
+                level.cursor = start;
+                Pending::Run(field, field.tag())
+            } else {
+                Pending::One(field)
             };
             return Ok(Some(field.name()));
         }
@@ -129,92 +176,75 @@ impl<'de> Fields<'de> {
     }
 }
 
-/// Returns the wire type of a field. An entry of a map is always a message.
-fn payload_wire(field: &Field) -> Wire {
-    match field.shape() {
-        Shape::Map => Wire::Bytes,
-        _ => Value::wire(field.form()),
+impl Level<'_> {
+    /// Skips a field that the schema does not have; fails if it has one with another wire type.
+    #[cold]
+    fn skip_unknown(&mut self) -> Result<(), Malformed> {
+        let Some(tag) = self.cursor.tag()? else { return Ok(()) };
+        match self.message.by_number(tag.field) {
+            Some(field) => self.cursor.expect(tag, field.tag().wire),
+            None => self.cursor.skip(tag.wire),
+        }
     }
+}
+
+#[cold]
+fn no_key() -> DecodeError {
+    DecodeError::custom("value requested before its key")
 }
 
 /// A JSON object: the fields of a message, or the entries of a map.
 ///
 /// One type for both, so that the code of each visitor is compiled once. Types are decoded in their users' crates, and this
-/// code is most of what such a crate compiles.
+/// code is most of what such a crate compiles. What does not depend on a visitor's type is thus a function of this crate.
 #[derive(Debug)]
-pub(crate) enum Map<'a, 'de> {
-    Fields(Fields<'de>),
-    Entries(Entries<'a, 'de>),
+pub(crate) enum Map<'m, 'a, 'de> {
+    Fields(&'m mut Fields<'de>),
+    Entries(&'m mut Entries<'a, 'de>),
 }
 
-impl<'de> MapAccess<'de> for Map<'_, 'de> {
-    type Error = DecodeError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
-        let name = match self {
-            Self::Fields(fields) => fields.next_name()?,
-            Self::Entries(entries) => entries.next_key()?,
-        };
-        name.map(|name| seed.deserialize(Text::new(name))).transpose()
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
-        // One call of `seed.deserialize` for all single values: each call may be compiled as a copy.
-        let (value, depth) = match self {
-            Self::Fields(fields) => match fields.pending {
-                Pending::Run(field, tag) => {
-                    let mut rest = Rest::new(tag, fields.level.cursor.clone()); // the key is from this level
-                    let source = Source::Run(field, &mut rest);
-                    let value = seed.deserialize(Nested { source, depth: fields.depth })?;
-                    fields.finish_run(rest)?;
-                    return Ok(value);
-                }
-                _ => (fields.next_value()?, fields.depth),
-            },
-            Self::Entries(entries) => (entries.next_value()?, entries.depth),
-        };
-        seed.deserialize(Nested { source: Source::One(value), depth })
-    }
-}
-
-impl<'de> Fields<'de> {
-    /// Moves to the next entry, and returns its name.
-    fn next_name(&mut self) -> Result<Option<&'de str>, DecodeError> {
-        match self.types.pop() {
-            Some((name, value)) => {
-                self.pending = Pending::Type(value);
-                Ok(Some(name))
-            }
-            None => Ok(self.advance()?),
+impl<'de> Map<'_, '_, 'de> {
+    fn next_key(&mut self) -> Result<Option<&'de str>, DecodeError> {
+        match self {
+            Self::Fields(fields) => fields.next_name(),
+            Self::Entries(entries) => entries.next_key(),
         }
     }
 
-    /// Returns the value of the current entry, which is neither a list nor a map.
-    fn next_value(&mut self) -> Result<Value<'de>, DecodeError> {
-        Ok(match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::Type(text) => Value::Text(text),
-            Pending::Missing(field) => Value::zero(field),
-            Pending::One(field) => Value::read(field.form(), &mut self.level.cursor)?,
-            Pending::None | Pending::Run(..) => {
-                return Err(DecodeError::custom("value requested before its key"));
+    fn next_value(&mut self) -> Result<Nested<'_, 'de>, DecodeError> {
+        match self {
+            Self::Fields(fields) => {
+                let depth = fields.depth;
+                Ok(Nested { value: fields.next_value()?, depth })
             }
-        })
+            Self::Entries(entries) => {
+                let value = entries.value.take().ok_or_else(no_key)?;
+                Ok(Nested { value, depth: entries.depth })
+            }
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for Map<'_, '_, 'de> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
+        match self.next_key()? {
+            Some(name) => seed.deserialize(Text::new(name)).map(Some),
+            None => Ok(None),
+        }
     }
 
-    /// Moves past a list or a map, including elements that were not requested (`decode.D2`).
-    fn finish_run(&mut self, mut rest: Rest<'de>) -> Result<(), Malformed> {
-        rest.drain()?;
-        self.level.cursor = rest.cursor;
-        self.pending = Pending::None;
-        Ok(())
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, DecodeError> {
+        seed.deserialize(&mut self.next_value()?)
     }
 }
 
 impl<'de> Deserializer<'de> for Fields<'de> {
     type Error = DecodeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        visitor.visit_map(Map::Fields(self))
+    fn deserialize_any<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_map(Map::Fields(&mut self))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
@@ -235,57 +265,39 @@ impl<'de> Deserializer<'de> for Fields<'de> {
     }
 }
 
-/// The remaining payloads of a repeated field.
+/// The elements of a list.
 #[derive(Debug)]
-pub(crate) struct Rest<'de> {
+pub(super) struct Elements<'a, 'de> {
+    form: Form,
     tag: Tag,
-    cursor: Cursor<'de>,
-    /// Whether the cursor is at a payload rather than a tag.
-    at_payload: bool,
+    /// At the tag of the next element, or behind the last one.
+    cursor: &'a mut Cursor<'de>,
+    depth: usize,
 }
 
-impl<'de> Rest<'de> {
-    /// Creates the rest of a field whose first tag was just read.
-    pub(super) fn new(tag: Tag, cursor: Cursor<'de>) -> Self {
-        Self { tag, cursor, at_payload: true }
+impl<'a, 'de> Elements<'a, 'de> {
+    #[inline]
+    pub(super) fn new(form: Form, tag: Tag, cursor: &'a mut Cursor<'de>, depth: usize) -> Self {
+        Self { form, tag, cursor, depth }
     }
 
-    /// Creates a rest without payloads.
-    pub(super) fn none() -> Self {
-        Self { tag: Tag { field: 0, wire: Wire::Bytes }, cursor: Cursor::new(&[]), at_payload: false }
+    fn next(&mut self) -> Result<Option<Nested<'_, 'de>>, DecodeError> {
+        if !self.cursor.tag_if(self.tag) {
+            return Ok(None);
+        }
+        let value = Value::read(self.form, self.cursor)?;
+        Ok(Some(Nested { value, depth: self.depth }))
     }
 
-    /// Moves to the next payload; returns whether there is one.
-    fn next(&mut self) -> bool {
-        std::mem::take(&mut self.at_payload) || self.cursor.tag_if(self.tag)
-    }
-
-    /// Counts the remaining payloads, so that a list of large elements is allocated once.
+    /// Counts the remaining elements.
     fn count(&self) -> Option<usize> {
-        let mut ahead = Rest { tag: self.tag, cursor: self.cursor.clone(), at_payload: self.at_payload };
-        let mut count = 0;
-        while ahead.next() {
-            ahead.cursor.skip(self.tag.wire).ok()?;
+        let (mut ahead, mut count) = (self.cursor.clone(), 0);
+        while ahead.tag_if(self.tag) {
+            ahead.skip(self.tag.wire).ok()?;
             count += 1;
         }
         Some(count)
     }
-
-    /// Skips the remaining payloads (`decode.D2`).
-    fn drain(&mut self) -> Result<(), Malformed> {
-        while self.next() {
-            self.cursor.skip(self.tag.wire)?;
-        }
-        Ok(())
-    }
-}
-
-/// The elements of a list.
-#[derive(Debug)]
-pub(super) struct Elements<'a, 'de> {
-    pub(super) form: Form,
-    pub(super) rest: &'a mut Rest<'de>,
-    pub(super) depth: usize,
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
@@ -295,15 +307,15 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, DecodeError> {
-        if !self.rest.next() {
-            return Ok(None);
+        match self.next()? {
+            Some(mut element) => seed.deserialize(&mut element).map(Some),
+            None => Ok(None),
         }
-        let source = Source::One(Value::read(self.form, &mut self.rest.cursor)?);
-        seed.deserialize(Nested { source, depth: self.depth }).map(Some)
     }
 
+    /// A list of large elements is allocated once.
     fn size_hint(&self) -> Option<usize> {
-        self.rest.count()
+        self.count()
     }
 }
 
@@ -311,33 +323,32 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 #[derive(Debug)]
 pub(crate) struct Entries<'a, 'de> {
     form: Form,
-    rest: &'a mut Rest<'de>,
-    value: Option<Value<'de>>,
+    tag: Tag,
+    /// At the tag of the next entry, or behind the last one.
+    cursor: &'a mut Cursor<'de>,
+    value: Option<Value<'a, 'de>>,
     depth: usize,
 }
 
 impl<'a, 'de> Entries<'a, 'de> {
-    pub(super) fn new(form: Form, rest: &'a mut Rest<'de>, depth: usize) -> Self {
-        Self { form, rest, value: None, depth }
+    #[inline]
+    pub(super) fn new(form: Form, tag: Tag, cursor: &'a mut Cursor<'de>, depth: usize) -> Self {
+        Self { form, tag, cursor, value: None, depth }
     }
 
     /// Reads the next entry, and returns its key.
     fn next_key(&mut self) -> Result<Option<&'de str>, DecodeError> {
-        if !self.rest.next() {
+        if !self.cursor.tag_if(self.tag) {
             return Ok(None);
         }
-        let (key, value) = read_entry(self.form, self.rest.cursor.message()?)?;
+        let (key, value) = read_entry(self.form, self.cursor.message()?)?;
         self.value = Some(value);
         Ok(Some(key))
-    }
-
-    fn next_value(&mut self) -> Result<Value<'de>, DecodeError> {
-        self.value.take().ok_or_else(|| DecodeError::custom("value requested before its key"))
     }
 }
 
 /// Reads an entry: the key in field 1, the value in field 2, each zero if absent.
-fn read_entry(form: Form, mut cursor: Cursor<'_>) -> Result<(&str, Value<'_>), Malformed> {
+fn read_entry<'a, 'de>(form: Form, mut cursor: Cursor<'de>) -> Result<(&'de str, Value<'a, 'de>), Malformed> {
     let (mut key, mut value) = ("", None);
     while let Some(tag) = cursor.tag()? {
         match tag.field {
@@ -346,7 +357,7 @@ fn read_entry(form: Form, mut cursor: Cursor<'_>) -> Result<(&str, Value<'_>), M
                 key = cursor.text()?;
             }
             2 => {
-                cursor.expect(tag, Value::wire(form))?;
+                cursor.expect(tag, form.wire())?;
                 value = Some(Value::read(form, &mut cursor)?);
             }
             _ => cursor.skip(tag.wire)?,
@@ -356,7 +367,7 @@ fn read_entry(form: Form, mut cursor: Cursor<'_>) -> Result<(&str, Value<'_>), M
         (Some(value), _) => value,
         // In a map, Go decodes an absent value as an empty one.
         (None, Form::Bytes) => Value::Bytes(&[]),
-        (None, Form::Strings) => Value::EmptyList,
+        (None, Form::Strings) => Value::empty_list(),
         (None, form) => Value::zero_of(form),
     };
     Ok((key, value))

@@ -63,21 +63,40 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for TypedVisitor<'de, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_map(TypedMap { inner: map, types: type_entries(self.kind), value: None })
+        self.inner.visit_map(TypedMap { inner: map, types: TypeEntries::of(self.kind), value: None })
     }
 }
 
-/// Returns the type entries of an object, in reverse order. Kinds without a version are not API objects and have none.
-pub(super) fn type_entries(kind: &Kind) -> Vec<(&'static str, &str)> {
-    if kind.name().version.is_empty() {
-        return Vec::new();
+/// The type entries of an object: the kind, then the version, as Go writes them.
+#[derive(Debug)]
+pub(super) struct TypeEntries<'de> {
+    kind: &'de Kind,
+    left: u8,
+}
+
+impl<'de> TypeEntries<'de> {
+    /// Returns the entries of a kind. Kinds without a version are not API objects and have none.
+    pub(super) fn of(kind: &'de Kind) -> Self {
+        Self { kind, left: if kind.name().version.is_empty() { 0 } else { 2 } }
     }
-    vec![("apiVersion", kind.api_version()), ("kind", kind.kind())] // popped from the end: Go writes the kind first
+}
+
+impl<'de> Iterator for TypeEntries<'de> {
+    type Item = (&'static str, &'de str);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        Some(match self.left {
+            0 => ("apiVersion", self.kind.api_version()),
+            _ => ("kind", self.kind.kind()),
+        })
+    }
 }
 
 struct TypedMap<'de, A> {
     inner: A,
-    types: Vec<(&'static str, &'de str)>,
+    types: TypeEntries<'de>,
     value: Option<&'de str>,
 }
 
@@ -85,7 +104,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for TypedMap<'de, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        match self.types.pop() {
+        match self.types.next() {
             Some((name, value)) => {
                 self.value = Some(value);
                 seed.deserialize(Text::new(name)).map(Some)

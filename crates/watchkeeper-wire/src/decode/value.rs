@@ -1,5 +1,6 @@
 //! A serde deserializer for a value of a protobuf message, equal to its JSON value.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use base64::Engine;
@@ -9,7 +10,7 @@ use serde::de::{Deserializer, Visitor};
 use watchkeeper_core::Timestamp;
 
 use super::DecodeError;
-use super::fields::{Elements, Entries, Fields, Map, Rest};
+use super::fields::{Elements, Entries, Fields, Map};
 use super::text::Text;
 use crate::protobuf::{Cursor, Tag, Wire, read_time};
 use crate::schema::{self, Field, Form, Message, Shape};
@@ -19,37 +20,30 @@ use crate::{Malformed, Problem, quantity};
 pub(crate) const RAW_JSON: &str = "$watchkeeper::RawJson";
 
 /// A value, parsed only as far as needed to know its type.
-#[derive(Debug, Clone)]
-pub(crate) enum Value<'de> {
+#[derive(Debug)]
+pub(crate) enum Value<'a, 'de> {
     Null,
     Bool(bool),
     Int(i64),
     Double(f64),
     Text(&'de str),
-    /// A quantity that was not in canonical form.
-    Quantity(Box<str>),
+    /// A quantity that is not in canonical form.
+    Quantity(&'de str),
     Bytes(&'de [u8]),
     Time(Timestamp),
     MicroTime(Timestamp),
     Message(&'static Message, Cursor<'de>),
     /// Unchecked JSON.
     Raw(&'de [u8]),
-    EmptyList,
-    /// A repeated field of strings or messages.
+    /// A list in a message of its own. The cursor is at its first tag.
     List(Form, Tag, Cursor<'de>),
+    /// A list or a map, whose first tag is at the cursor of the message. The cursor moves past it.
+    Run(&'static Field, Tag, &'a mut Cursor<'de>),
 }
 
-impl<'de> Value<'de> {
-    /// Returns the wire type of a form.
-    pub(crate) fn wire(form: Form) -> Wire {
-        match form {
-            Form::Bool | Form::Int32 | Form::Int64 => Wire::Varint,
-            Form::Double => Wire::Fixed64,
-            _ => Wire::Bytes,
-        }
-    }
-
+impl<'a, 'de> Value<'a, 'de> {
     /// Reads the payload after a tag.
+    #[inline]
     pub(crate) fn read(form: Form, cursor: &mut Cursor<'de>) -> Result<Self, Malformed> {
         Ok(match form {
             Form::Bool => Value::Bool(cursor.varint()? != 0),
@@ -68,7 +62,7 @@ impl<'de> Value<'de> {
                 _ => Value::Null,
             },
             Form::Strings => match Value::list(Form::String, 1, cursor.message()?)? {
-                Value::Null => Value::EmptyList, // the message is present, so Go has an empty list
+                Value::Null => Value::empty_list(), // the message is present, so Go has an empty list
                 list => list,
             },
             Form::SchemaOrBool(id) => {
@@ -106,19 +100,24 @@ impl<'de> Value<'de> {
 
     /// Returns the list in a field of a message; null if it has no elements, as in Go.
     fn list(form: Form, number: u32, mut cursor: Cursor<'de>) -> Result<Self, Malformed> {
-        while let Some(tag) = cursor.tag()? {
+        loop {
+            let start = cursor.clone();
+            let Some(tag) = cursor.tag()? else { return Ok(Value::Null) };
             if tag.field == number {
                 cursor.expect(tag, Wire::Bytes)?;
-                return Ok(Value::List(form, tag, cursor));
+                return Ok(Value::List(form, tag, start));
             }
             cursor.skip(tag.wire)?;
         }
-        Ok(Value::Null)
+    }
+
+    pub(super) fn empty_list() -> Self {
+        Value::List(Form::String, Tag { field: 1, wire: Wire::Bytes }, Cursor::new(&[]))
     }
 }
 
 /// Reads a quantity. Go normalizes quantities whenever it reads them.
-fn read_quantity(mut cursor: Cursor<'_>) -> Result<Value<'_>, Malformed> {
+fn read_quantity<'a, 'de>(mut cursor: Cursor<'de>) -> Result<Value<'a, 'de>, Malformed> {
     let (mut text, mut at) = ("0", cursor.offset());
     while let Some(tag) = cursor.tag()? {
         match (tag.field, tag.wire) {
@@ -132,12 +131,12 @@ fn read_quantity(mut cursor: Cursor<'_>) -> Result<Value<'_>, Malformed> {
     }
     match quantity::canonical(text) {
         Some(canonical) if canonical == text => Ok(Value::Text(text)),
-        Some(canonical) => Ok(Value::Quantity(canonical.into())),
+        Some(_) => Ok(Value::Quantity(text)),
         None => Err(Malformed::new(at, Problem::bad_value("a quantity such as 500m or 2Gi", text))),
     }
 }
 
-fn read_int_or_string(mut cursor: Cursor<'_>) -> Result<Value<'_>, Malformed> {
+fn read_int_or_string<'a, 'de>(mut cursor: Cursor<'de>) -> Result<Value<'a, 'de>, Malformed> {
     let (mut kind, mut int, mut text) = (0, 0, "");
     while let Some(tag) = cursor.tag()? {
         match (tag.field, tag.wire) {
@@ -198,7 +197,11 @@ fn read_flag(mut cursor: Cursor<'_>) -> Result<bool, Malformed> {
 }
 
 /// A list in field 2 takes precedence over a schema in field 1.
-fn read_schemas(id: schema::MessageId, form: Form, message: Cursor<'_>) -> Result<Value<'_>, Malformed> {
+fn read_schemas<'a, 'de>(
+    id: schema::MessageId,
+    form: Form,
+    message: Cursor<'de>,
+) -> Result<Value<'a, 'de>, Malformed> {
     match Value::list(form, 2, message.clone())? {
         Value::Null => {
             let schema = read_schema(message, 1)?;
@@ -208,61 +211,49 @@ fn read_schemas(id: schema::MessageId, form: Form, message: Cursor<'_>) -> Resul
     }
 }
 
-/// A value, or the payloads of a repeated field.
-#[derive(Debug)]
-pub(crate) enum Source<'a, 'de> {
-    One(Value<'de>),
-    /// A list or a map.
-    Run(&'static Field, &'a mut Rest<'de>),
-}
-
 /// A value and its nesting depth.
+///
+/// Its deserializer is a reference, so that visitors of options and newtypes pass on a pointer.
 #[derive(Debug)]
 pub(crate) struct Nested<'a, 'de> {
-    pub(crate) source: Source<'a, 'de>,
-    pub(crate) depth: usize,
+    pub(super) value: Value<'a, 'de>,
+    pub(super) depth: usize,
 }
 
-impl<'de> Deserializer<'de> for Nested<'_, 'de> {
+impl<'de> Deserializer<'de> for &mut Nested<'_, 'de> {
     type Error = DecodeError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let depth = self.depth;
-        let value = match self.source {
-            Source::One(value) => value,
-            Source::Run(field, rest) if field.shape() == Shape::Map => {
-                return visit_entries(visitor, Entries::new(field.form(), rest, depth));
-            }
-            Source::Run(field, rest) => {
-                return visit_elements(visitor, Elements { form: field.form(), rest, depth });
-            }
-        };
-        match value {
+        match &mut self.value {
             Value::Null => visitor.visit_unit(),
-            Value::Bool(flag) => visitor.visit_bool(flag),
-            Value::Int(number) => visitor.visit_i64(number),
-            Value::Double(number) => visitor.visit_f64(number),
+            Value::Bool(flag) => visitor.visit_bool(*flag),
+            Value::Int(number) => visitor.visit_i64(*number),
+            Value::Double(number) => visitor.visit_f64(*number),
             Value::Text(text) => visitor.visit_borrowed_str(text),
-            Value::Quantity(text) => visitor.visit_string(text.into()),
+            Value::Quantity(text) => visitor.visit_string(canonical_quantity(text)),
             Value::Bytes(bytes) => visitor.visit_string(STANDARD.encode(bytes)),
-            Value::Time(time) => visitor.visit_str(Formatted::of(time).as_str()),
+            Value::Time(time) => visitor.visit_str(Formatted::of(*time).as_str()),
             Value::MicroTime(time) => visitor.visit_str(Formatted::of(time.display_micro()).as_str()),
             Value::Message(message, cursor) => {
-                visitor.visit_map(Map::Fields(Fields::below(message, cursor, depth + 1)?))
+                visitor.visit_map(Map::Fields(&mut Fields::below(depth, message, cursor.clone())?))
             }
             Value::Raw(raw) => visit_raw(visitor, raw),
-            Value::EmptyList => {
-                visit_elements(visitor, Elements { form: Form::String, rest: &mut Rest::none(), depth })
+            Value::Run(field, tag, cursor) if field.shape() == Shape::Map => {
+                visit_entries(visitor, Entries::new(field.form(), *tag, cursor, depth))
+            }
+            Value::Run(field, tag, cursor) => {
+                visit_elements(visitor, Elements::new(field.form(), *tag, cursor, depth))
             }
             Value::List(form, tag, cursor) => {
-                visit_elements(visitor, Elements { form, rest: &mut Rest::new(tag, cursor), depth })
+                visit_elements(visitor, Elements::new(*form, *tag, cursor, depth))
             }
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        match self.source {
-            Source::One(Value::Null) => visitor.visit_none(),
+        match self.value {
+            Value::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
@@ -272,8 +263,8 @@ impl<'de> Deserializer<'de> for Nested<'_, 'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        match self.source {
-            Source::One(Value::Raw(raw)) if name == RAW_JSON => visitor.visit_borrowed_bytes(raw),
+        match self.value {
+            Value::Raw(raw) if name == RAW_JSON => visitor.visit_borrowed_bytes(raw),
             _ if name == RAW_JSON => self.deserialize_any(visitor),
             _ => visitor.visit_newtype_struct(self),
         }
@@ -285,11 +276,12 @@ impl<'de> Deserializer<'de> for Nested<'_, 'de> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        match self.source {
-            Source::One(Value::Text(text)) => Text::new(text).deserialize_enum(name, variants, visitor),
-            Source::One(Value::Message(message, cursor)) => visitor.visit_enum(MapAccessDeserializer::new(
-                Map::Fields(Fields::below(message, cursor, self.depth + 1)?),
-            )),
+        match &self.value {
+            Value::Text(text) => Text::new(text).deserialize_enum(name, variants, visitor),
+            Value::Message(message, cursor) => {
+                let mut fields = Fields::below(self.depth, message, cursor.clone())?;
+                visitor.visit_enum(MapAccessDeserializer::new(Map::Fields(&mut fields)))
+            }
             _ => self.deserialize_any(visitor),
         }
     }
@@ -313,8 +305,16 @@ fn visit_elements<'de, V: Visitor<'de>>(
     visitor.visit_seq(list)
 }
 
-fn visit_entries<'de, V: Visitor<'de>>(visitor: V, map: Entries<'_, 'de>) -> Result<V::Value, DecodeError> {
-    visitor.visit_map(Map::Entries(map))
+fn visit_entries<'de, V: Visitor<'de>>(
+    visitor: V,
+    mut map: Entries<'_, 'de>,
+) -> Result<V::Value, DecodeError> {
+    visitor.visit_map(Map::Entries(&mut map))
+}
+
+#[cold]
+fn canonical_quantity(text: &str) -> String {
+    quantity::canonical(text).map_or_else(String::new, Cow::into_owned) // checked when it was read
 }
 
 fn visit_raw<'de, V: Visitor<'de>>(visitor: V, raw: &'de [u8]) -> Result<V::Value, DecodeError> {

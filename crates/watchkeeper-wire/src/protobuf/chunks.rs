@@ -112,10 +112,10 @@ impl Chunks {
             }
             Err(error) => return Err(error.shifted(self.offset)),
         };
-        self.chunk.advance(cursor.position() - carried);
+        self.chunk.advance(cursor.offset() - carried);
         self.carry.clear();
-        self.offset += cursor.position() as u64;
-        Ok(Some(Header { offset: self.offset, size: cursor.position() as u64, ..header }))
+        self.offset += cursor.offset() as u64;
+        Ok(Some(Header { offset: self.offset, size: cursor.offset() as u64, ..header }))
     }
 
     /// Frees the last step.

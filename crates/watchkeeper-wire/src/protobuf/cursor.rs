@@ -5,10 +5,10 @@ use crate::{Malformed, Problem};
 /// A cursor over the fields of a message.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    /// Offset of `bytes` in the caller's input, for errors.
-    base: usize,
+    /// The bytes that were not read yet.
+    rest: &'a [u8],
+    /// Offset of the end of `rest` in the caller's input, for errors.
+    end: usize,
 }
 
 /// The wire type of a field.
@@ -28,30 +28,47 @@ pub(crate) struct Tag {
 
 impl Tag {
     /// Returns the encoded tag.
+    #[inline]
     pub(crate) fn key(self) -> u64 {
         u64::from(self.field) << 3 | self.wire as u64
     }
+
+    /// Returns the tag with this encoding; `None` if there is none.
+    #[inline]
+    fn of(key: u64) -> Option<Self> {
+        let wire = match key & 7 {
+            0 => Wire::Varint,
+            1 => Wire::Fixed64,
+            2 => Wire::Bytes,
+            5 => Wire::Fixed32,
+            _ => return None,
+        };
+        match key >> 3 {
+            field @ 1..0x2000_0000 => Some(Self { field: field as u32, wire }),
+            _ => None,
+        }
+    }
 }
 
+// Most functions are marked `#[inline]`: codegen units of the release profile are compiled apart.
 impl<'a> Cursor<'a> {
+    #[inline]
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, base: 0 }
+        Self { rest: bytes, end: bytes.len() }
     }
 
     /// Returns the position in the outermost caller's input.
+    #[inline]
     pub(crate) fn offset(&self) -> usize {
-        self.base + self.at
+        self.end - self.rest.len()
     }
 
-    /// Returns the position in its own bytes.
-    pub(crate) fn position(&self) -> usize {
-        self.at
-    }
-
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.at == self.bytes.len()
+        self.rest.is_empty()
     }
 
+    #[cold]
     pub(crate) fn fail<T>(&self, problem: Problem) -> Result<T, Malformed> {
         Err(Malformed::new(self.offset(), problem))
     }
@@ -62,42 +79,33 @@ impl<'a> Cursor<'a> {
         if self.is_empty() {
             return Ok(None);
         }
-        let start = self.at;
-        let key = self.varint()?;
-        let wire = match key & 7 {
-            0 => Some(Wire::Varint),
-            1 => Some(Wire::Fixed64),
-            2 => Some(Wire::Bytes),
-            5 => Some(Wire::Fixed32),
-            _ => None,
-        };
-        match (key >> 3, wire) {
-            (field @ 1..0x2000_0000, Some(wire)) => Ok(Some(Tag { field: field as u32, wire })),
-            _ => Err(Malformed::new(self.base + start, Problem::BadTag)),
+        let start = self.offset();
+        match Tag::of(self.varint()?) {
+            Some(tag) => Ok(Some(tag)),
+            None => Err(Malformed::new(start, Problem::BadTag)),
         }
     }
 
     /// Reads the next tag if it is equal to `tag`.
+    #[inline]
     pub(crate) fn tag_if(&mut self, tag: Tag) -> bool {
-        let start = self.at;
-        match self.tag() {
-            Ok(Some(next)) if next == tag => true,
-            _ => {
-                self.at = start;
-                false
-            }
+        let start = self.rest;
+        let found = matches!(self.varint(), Ok(key) if key == tag.key());
+        if !found {
+            self.rest = start;
         }
+        found
     }
 
     /// Skips a zero, as a number or a length, if it is next.
     #[inline]
     pub(crate) fn take_zero(&mut self) -> bool {
-        match self.bytes.get(self.at) {
-            Some(0) => {
-                self.at += 1;
+        match self.rest {
+            [0, rest @ ..] => {
+                self.rest = rest;
                 true
             }
-            Some(0x80) => self.long_zero(),
+            [0x80, ..] => self.long_zero(),
             _ => false,
         }
     }
@@ -105,23 +113,23 @@ impl<'a> Cursor<'a> {
     /// Skips a non-minimal zero, if it is next.
     #[cold]
     fn long_zero(&mut self) -> bool {
-        let start = self.at;
+        let start = self.rest;
         let zero = self.varint() == Ok(0);
         if !zero {
-            self.at = start;
+            self.rest = start;
         }
         zero
     }
 
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
-        match self.bytes.get(self.at..) {
-            Some([byte @ 0..0x80, ..]) => {
-                self.at += 1;
+        match self.rest {
+            [byte @ 0..0x80, rest @ ..] => {
+                self.rest = rest;
                 Ok(u64::from(*byte))
             }
-            Some([low, high @ 0..0x80, ..]) => {
-                self.at += 2;
+            [low, high @ 0..0x80, rest @ ..] => {
+                self.rest = rest;
                 Ok(u64::from(low & 0x7f) | u64::from(*high) << 7)
             }
             _ => self.long_varint(),
@@ -132,13 +140,13 @@ impl<'a> Cursor<'a> {
     /// their numbers.
     #[inline]
     pub(crate) fn skip_short(&mut self, skips: impl Fn(u32) -> bool) {
-        while let Some([tag, length @ 0..0x80, payload @ ..]) = self.bytes.get(self.at..)
+        while let [tag, length @ 0..0x80, payload @ ..] = self.rest
             && tag & 0x87 == Wire::Bytes as u8
             && *tag > 7
-            && payload.len() >= usize::from(*length)
+            && let Some(rest) = payload.get(usize::from(*length)..)
             && skips(u32::from(tag >> 3))
         {
-            self.at += 2 + usize::from(*length);
+            self.rest = rest;
         }
     }
 
@@ -146,13 +154,13 @@ impl<'a> Cursor<'a> {
     fn long_varint(&mut self) -> Result<u64, Malformed> {
         let mut value = 0;
         for index in 0..10 {
-            let Some(&byte) = self.bytes.get(self.at + index) else { return self.fail(Problem::Truncated) };
+            let Some(&byte) = self.rest.get(index) else { return self.fail(Problem::Truncated) };
             if index == 9 && byte > 1 {
                 break;
             }
             value |= u64::from(byte & 0x7f) << (7 * index);
             if byte < 0x80 {
-                self.at += index + 1;
+                self.rest = &self.rest[index + 1..];
                 return Ok(value);
             }
         }
@@ -164,22 +172,20 @@ impl<'a> Cursor<'a> {
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
         let start = self.offset();
         let length = self.varint()?;
-        let left = self.bytes.len() - self.at;
-        match usize::try_from(length) {
-            Ok(length) if length <= left => {
-                let payload = &self.bytes[self.at..self.at + length];
-                self.at += length;
+        match usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length)) {
+            Some((payload, rest)) => {
+                self.rest = rest;
                 Ok(payload)
             }
-            _ => Err(Malformed::new(start, Problem::LengthPastEnd { length, left })),
+            None => Err(Malformed::new(start, Problem::LengthPastEnd { length, left: self.rest.len() })),
         }
     }
 
     /// Reads a length-prefixed field as a message.
     #[inline]
     pub(crate) fn message(&mut self) -> Result<Cursor<'a>, Malformed> {
-        let bytes = self.bytes()?;
-        Ok(Cursor { bytes, at: 0, base: self.offset() - bytes.len() })
+        let rest = self.bytes()?;
+        Ok(Cursor { rest, end: self.offset() })
     }
 
     /// Reads a length-prefixed field as a string.
@@ -192,23 +198,35 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn fixed64(&mut self) -> Result<u64, Malformed> {
-        let Some(bytes) = self.bytes[self.at..].first_chunk() else { return self.fail(Problem::Truncated) };
-        self.at += 8;
+        let Some((bytes, rest)) = self.rest.split_first_chunk() else { return self.fail(Problem::Truncated) };
+        self.rest = rest;
         Ok(u64::from_le_bytes(*bytes))
     }
 
     /// Skips the payload of a field.
+    #[inline]
     pub(crate) fn skip(&mut self, wire: Wire) -> Result<(), Malformed> {
         match wire {
             Wire::Varint => self.varint().map(drop),
             Wire::Bytes => self.bytes().map(drop),
             Wire::Fixed64 => self.fixed64().map(drop),
-            Wire::Fixed32 if self.bytes.len() - self.at >= 4 => {
-                self.at += 4;
-                Ok(())
-            }
-            Wire::Fixed32 => self.fail(Problem::Truncated),
+            Wire::Fixed32 => match self.rest.get(4..) {
+                Some(rest) => {
+                    self.rest = rest;
+                    Ok(())
+                }
+                None => self.fail(Problem::Truncated),
+            },
         }
+    }
+
+    /// Skips the fields with a tag that come next.
+    #[inline]
+    pub(crate) fn skip_all(&mut self, tag: Tag) -> Result<(), Malformed> {
+        while self.tag_if(tag) {
+            self.skip(tag.wire)?;
+        }
+        Ok(())
     }
 
     /// Checks the wire type of a field against its schema.

@@ -53,7 +53,7 @@ impl<'a> Envelope<'a> {
                 1 => (envelope.api_version, envelope.kind) = read_type(cursor.message()?)?,
                 2 => {
                     envelope.message = cursor.bytes()?;
-                    envelope.message_offset = shift + cursor.position() - envelope.message.len();
+                    envelope.message_offset = shift + cursor.offset() - envelope.message.len();
                 }
                 3 => {
                     let at = cursor.offset();

@@ -16,6 +16,8 @@ use std::sync::LazyLock;
 
 use watchkeeper_core::GroupVersionKind;
 
+use crate::protobuf::{Tag, Wire};
+
 /// All messages and kinds of one version of Kubernetes.
 #[derive(Debug)]
 pub struct Schema {
@@ -32,6 +34,7 @@ pub struct Schema {
 /// assert_eq!(pod.name(), "core.v1.Pod");
 /// assert_eq!(pod.field("spec").unwrap().number(), 2);
 /// ```
+#[inline]
 pub fn builtin() -> &'static Schema {
     static BUILTIN: LazyLock<Schema> = LazyLock::new(|| {
         table::read(include_str!("../../tables/kinds.txt"))
@@ -59,6 +62,7 @@ impl Schema {
     }
 
     /// Returns the message with this identifier.
+    #[inline]
     pub fn get(&self, id: MessageId) -> &Message {
         &self.messages[usize::from(id.0)]
     }
@@ -101,11 +105,13 @@ pub(crate) struct Visible {
 
 impl Message {
     /// Returns the name: `core.v1.Pod`.
+    #[inline]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
     /// Returns the fields, sorted by number.
+    #[inline]
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
@@ -155,6 +161,7 @@ impl Message {
     }
 
     /// Returns the slots that are always written to JSON.
+    #[inline]
     pub(crate) fn always(&self) -> u64 {
         self.always
     }
@@ -171,6 +178,10 @@ impl Visible {
 pub struct Field {
     name: &'static str,
     number: u32,
+    /// The tag in protobuf.
+    tag: Tag,
+    /// The encoded tag.
+    key: u64,
     shape: Shape,
     form: Form,
     omit: Omit,
@@ -184,21 +195,25 @@ pub struct Field {
 
 impl Field {
     /// Returns the JSON name; empty for an inlined message.
+    #[inline]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
     /// Returns the protobuf field number.
+    #[inline]
     pub fn number(&self) -> u32 {
         self.number
     }
 
     /// Returns the cardinality.
+    #[inline]
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
     /// Returns the type of a value.
+    #[inline]
     pub fn form(&self) -> Form {
         self.form
     }
@@ -213,10 +228,24 @@ impl Field {
         self.patch
     }
 
+    /// Returns the tag in protobuf.
+    #[inline]
+    pub(crate) fn tag(&self) -> Tag {
+        self.tag
+    }
+
+    /// Returns the encoded tag.
+    #[inline]
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+
+    #[inline]
     pub(crate) fn slot(&self) -> u8 {
         self.slot
     }
 
+    #[inline]
     pub(crate) fn hides_zero(&self) -> bool {
         self.hides_zero
     }
@@ -276,6 +305,18 @@ pub enum Form {
     SchemaOrArray(MessageId),
     /// A schema or a list of property names.
     SchemaOrStrings(MessageId),
+}
+
+impl Form {
+    /// Returns the wire type of a value.
+    #[inline]
+    pub(crate) fn wire(self) -> Wire {
+        match self {
+            Form::Bool | Form::Int32 | Form::Int64 => Wire::Varint,
+            Form::Double => Wire::Fixed64,
+            _ => Wire::Bytes,
+        }
+    }
 }
 
 /// The condition under which Go omits a field from JSON.

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use watchkeeper_core::table::{self, TableError};
 
 use super::{Field, Form, Message, MessageId, Omit, Patch, PatchStrategy, Schema, Shape, Visible};
+use crate::protobuf::{Tag, Wire};
 
 pub(super) fn read(text: &'static str) -> Result<Schema, TableError> {
     let mut ids = HashMap::new();
@@ -88,7 +89,12 @@ fn field(words: &[&'static str], ids: &HashMap<&'static str, MessageId>) -> Resu
             }
             _ => false,
         };
-    Ok(Field { name, number, shape, form, omit, patch, slot: 0, hides_zero })
+    let wire = match shape {
+        Shape::Map => Wire::Bytes, // an entry of a map is a message
+        _ => form.wire(),
+    };
+    let tag = Tag { field: number, wire };
+    Ok(Field { name, number, tag, key: tag.key(), shape, form, omit, patch, slot: 0, hides_zero })
 }
 
 fn form(word: &str, ids: &HashMap<&'static str, MessageId>) -> Result<Form, String> {
