@@ -10,16 +10,16 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_core::Timestamp;
 use watchkeeper_oracle::{Cluster, CommandOutput, Kubectl};
 
-#[path = "get/going.rs"]
-#[allow(dead_code, reason = "another test uses the rest")]
-mod going;
+#[path = "get/environment.rs"]
+mod environment;
 #[path = "get/program.rs"]
 mod program;
-#[path = "get/stage.rs"]
-mod stage;
+#[path = "get/running_command.rs"]
+#[allow(dead_code, reason = "another test uses the rest")]
+mod running_command;
 
-use going::{Going, ageless};
-use stage::{Stage, split};
+use environment::{Environment, split};
+use running_command::{RunningCommand, ageless};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -149,7 +149,7 @@ fn differences() -> Vec<(&'static str, CommandOutput, CommandOutput)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn events_prints_the_same_as_kubectl_on_the_embedded_server() -> Outcome {
     let server = ApiServer::builder().start().await?;
-    compare(&Stage::embedded(&server)?).await?;
+    compare(&Environment::embedded(&server)?).await?;
     server.stop().await;
     Ok(())
 }
@@ -157,20 +157,20 @@ async fn events_prints_the_same_as_kubectl_on_the_embedded_server() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn events_prints_the_same_as_kubectl_on_the_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
-    compare(&Stage::set(TempDir::new()?, cluster.kubeconfig())?).await
+    compare(&Environment::new(TempDir::new()?, cluster.kubeconfig())?).await
 }
 
-async fn compare(stage: &Stage) -> Outcome {
-    fill(stage).await?;
-    let mut different = stage.differing(COMMANDS.lines()).await?;
+async fn compare(env: &Environment) -> Outcome {
+    fill(env).await?;
+    let mut different = env.differing(COMMANDS.lines()).await?;
     // An event without timestamps.
     let about = json!({"kind": "Node", "name": "n1"});
-    create(stage, "default", "bare", json!({"apiVersion": "v1", "involvedObject": about})).await?;
+    create(env, "default", "bare", json!({"apiVersion": "v1", "involvedObject": about})).await?;
     let commands = ["events", "events -o json", "events -o yaml", "events --types=Normal"];
-    different.extend(stage.differing(commands).await?);
+    different.extend(env.differing(commands).await?);
     assert!(different.is_empty(), "{} commands differ:\n{}", different.len(), different.join("\n"));
     for (command, theirs, ours) in differences() {
-        assert_eq!(stage.once(command).await?, [theirs, ours], "{command}");
+        assert_eq!(env.once(command).await?, [theirs, ours], "{command}");
     }
     Ok(())
 }
@@ -178,13 +178,13 @@ async fn compare(stage: &Stage) -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_of_events_prints_the_same_as_kubectl() -> Outcome {
     let server = ApiServer::builder().start().await?;
-    follow(&Stage::embedded(&server)?).await?;
+    follow(&Environment::embedded(&server)?).await?;
     server.stop().await;
     let cluster = Cluster::start().await?;
-    follow(&Stage::set(TempDir::new()?, cluster.kubeconfig())?).await
+    follow(&Environment::new(TempDir::new()?, cluster.kubeconfig())?).await
 }
 
-async fn follow(stage: &Stage) -> Outcome {
+async fn follow(env: &Environment) -> Outcome {
     let path = "/api/v1/namespaces/default/events";
     let event = |name: &str, count: usize| {
         let mut event = core("Warning", 10 * YEAR); // an age that does not change
@@ -192,7 +192,7 @@ async fn follow(stage: &Stage) -> Outcome {
         event["count"] = count.into();
         event
     };
-    stage.send(Method::POST, path, &event("first", 1)).await??;
+    env.send(Method::POST, path, &event("first", 1)).await??;
     // Each command with a text that is in the last line of each event that it prints.
     for (round, (command, end)) in [
         ("events -w", "Because"),
@@ -207,24 +207,24 @@ async fn follow(stage: &Stage) -> Outcome {
     .enumerate()
     {
         let arguments = split(command);
-        let start = |side: &Kubectl| Going::start(side.command(&arguments));
-        let mut going = [start(&stage.theirs)?, start(&stage.ours)?];
+        let start = |side: &Kubectl| RunningCommand::start(side.command(&arguments));
+        let mut watches = [start(&env.theirs)?, start(&env.ours)?];
         let mut lines = [Vec::new(), Vec::new()];
-        for (going, lines) in going.iter_mut().zip(&mut lines) {
-            lines.extend(events(going, end, 1).await?);
+        for (watch, lines) in watches.iter_mut().zip(&mut lines) {
+            lines.extend(events(watch, end, 1).await?);
         }
         let name = format!("second-{round}-with-a-long-name");
         let mut normal = event(&name, 7);
         normal["type"] = "Normal".into();
         normal["involvedObject"]["name"] = "other-pod".into();
-        stage.send(Method::POST, path, &normal).await??;
-        stage.send(Method::PUT, &format!("{path}/first"), &event("first", round + 2)).await??;
+        env.send(Method::POST, path, &normal).await??;
+        env.send(Method::PUT, &format!("{path}/first"), &event("first", round + 2)).await??;
         // kubectl does not print deletions.
-        stage.send(Method::DELETE, &format!("{path}/{name}"), &json!({})).await??;
-        stage.send(Method::PUT, &format!("{path}/first"), &event("first", round + 20)).await??;
+        env.send(Method::DELETE, &format!("{path}/{name}"), &json!({})).await??;
+        env.send(Method::PUT, &format!("{path}/first"), &event("first", round + 20)).await??;
         let expected = if command.contains("--types") { 2 } else { 3 };
-        for (going, lines) in going.iter_mut().zip(&mut lines) {
-            lines.extend(events(going, end, expected).await?);
+        for (watch, lines) in watches.iter_mut().zip(&mut lines) {
+            lines.extend(events(watch, end, expected).await?);
         }
         let [theirs, ours] = lines.map(|lines| lines.iter().map(|line| ageless(line)).collect::<Vec<_>>());
         assert_eq!(theirs, ours, "{command}");
@@ -233,10 +233,10 @@ async fn follow(stage: &Stage) -> Outcome {
 }
 
 /// Reads the lines of `count` events, whose last lines contain `end`.
-async fn events(going: &mut Going, end: &str, count: usize) -> Outcome<Vec<String>> {
+async fn events(watch: &mut RunningCommand, end: &str, count: usize) -> Outcome<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     while lines.iter().filter(|line| line.contains(end)).count() < count {
-        lines.extend(going.lines(1).await?);
+        lines.extend(watch.lines(1).await?);
     }
     Ok(lines)
 }
@@ -283,10 +283,10 @@ fn with(mut event: Value, fields: Value) -> Value {
 
 /// Creates events of both APIs. No two are last seen in the same second, because kubectl orders those randomly. None
 /// is so recent that its age is printed in seconds, because the two programs do not run at the same instant.
-async fn fill(stage: &Stage) -> Outcome {
+async fn fill(env: &Environment) -> Outcome {
     for name in ["few", "one", "many", "empty"] {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        stage.send(Method::POST, "/api/v1/namespaces", &namespace).await??;
+        env.send(Method::POST, "/api/v1/namespaces", &namespace).await??;
     }
     let micro = |seconds| ago(seconds).display_micro().to_string();
     let owner = json!({"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": "u-1", "controller": true});
@@ -350,16 +350,16 @@ async fn fill(stage: &Stage) -> Outcome {
         ),
         ("one", "only", with(core("Normal", 25 * HOUR), json!({"count": 1_234_567}))),
     ] {
-        create(stage, namespace, name, event).await?;
+        create(env, namespace, name, event).await?;
     }
     for number in 0..1010 {
-        create(stage, "many", &format!("many-{number}"), core("Normal", 10 * YEAR + (number * 37) % 1010))
+        create(env, "many", &format!("many-{number}"), core("Normal", 10 * YEAR + (number * 37) % 1010))
             .await?;
     }
     Ok(())
 }
 
-async fn create(stage: &Stage, namespace: &str, name: &str, mut event: Value) -> Outcome {
+async fn create(env: &Environment, namespace: &str, name: &str, mut event: Value) -> Outcome {
     let group = if event["apiVersion"] == "v1" { "api/v1" } else { "apis/events.k8s.io/v1" };
     event["metadata"]["name"] = name.into();
     for about in ["involvedObject", "regarding"] {
@@ -368,5 +368,5 @@ async fn create(stage: &Stage, namespace: &str, name: &str, mut event: Value) ->
         }
     }
     let path = format!("/{group}/namespaces/{namespace}/events");
-    stage.send(Method::POST, &path, &event).await?.map_err(|error| format!("{name}: {error}").into())
+    env.send(Method::POST, &path, &event).await?.map_err(|error| format!("{name}: {error}").into())
 }

@@ -12,19 +12,19 @@ use watchkeeper_apiserver::registry::{self, Verb};
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_oracle::{Cluster, CommandOutput, Kubectl};
 
-#[path = "get/going.rs"]
-mod going;
+#[path = "get/environment.rs"]
+mod environment;
 #[path = "printed_tables/objects.rs"]
 #[allow(dead_code, reason = "other tests use it to create random pods")]
 mod objects;
 #[path = "get/program.rs"]
 mod program;
-#[path = "get/stage.rs"]
-mod stage;
+#[path = "get/running_command.rs"]
+mod running_command;
 
-use going::{Going, ageless};
+use environment::{Environment, split};
 use objects::{creation, find};
-use stage::{Stage, split};
+use running_command::{RunningCommand, ageless};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -76,7 +76,7 @@ const DIFFERENCES: [(&str, &str, &str); 7] = [
 #[tokio::test(flavor = "multi_thread")]
 async fn get_prints_what_kubectl_prints_on_the_embedded_server() -> Outcome {
     let server = ApiServer::builder().start().await?;
-    compare(&Stage::embedded(&server)?).await?;
+    compare(&Environment::embedded(&server)?).await?;
     server.stop().await;
     Ok(())
 }
@@ -84,11 +84,11 @@ async fn get_prints_what_kubectl_prints_on_the_embedded_server() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn get_prints_what_kubectl_prints_on_the_real_server() -> Outcome {
     let cluster = Cluster::start().await?;
-    compare(&Stage::set(TempDir::new()?, cluster.kubeconfig())?).await
+    compare(&Environment::new(TempDir::new()?, cluster.kubeconfig())?).await
 }
 
-async fn compare(stage: &Stage) -> Outcome {
-    let rejected = stage.create_objects().await?;
+async fn compare(env: &Environment) -> Outcome {
+    let rejected = env.create_objects().await?;
     let mut commands: Vec<String> =
         COMMANDS.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
     let listed: Vec<String> = registry::builtin()
@@ -104,10 +104,10 @@ async fn compare(stage: &Stage) -> Outcome {
     for format in ["wide", "json", "yaml", "name"] {
         commands.push(format!("get {} -A -o {format}", listed.join(",")));
     }
-    let different = stage.differing(&commands).await?;
+    let different = env.differing(&commands).await?;
     for (command, theirs, ours) in DIFFERENCES {
-        let [kubectl, watchkeeper] = stage.once(command).await?;
-        let ours = ours.replace("CONTEXT", &stage.context_names().await?);
+        let [kubectl, watchkeeper] = env.once(command).await?;
+        let ours = ours.replace("CONTEXT", &env.context_names().await?);
         assert_eq!(
             (kubectl.error.as_str(), watchkeeper.error.as_str()),
             (theirs, ours.as_str()),
@@ -128,10 +128,10 @@ async fn compare(stage: &Stage) -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn get_watch_prints_what_kubectl_prints() -> Outcome {
     let server = ApiServer::builder().start().await?;
-    let stage = Stage::embedded(&server)?;
+    let env = Environment::embedded(&server)?;
     let path = "/api/v1/namespaces/default/configmaps";
     let map = |name: &str, data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
-    stage.send(Method::POST, path, &map("first", json!({}))).await??;
+    env.send(Method::POST, path, &map("first", json!({}))).await??;
     // The number of lines before the first change, and of lines for the three changes.
     for (round, (command, before, after)) in [
         ("get configmaps -w", 2, 3),
@@ -145,8 +145,8 @@ async fn get_watch_prints_what_kubectl_prints() -> Outcome {
     .enumerate()
     {
         let arguments = split(command);
-        let start = |side: &Kubectl| Going::start(side.command(&arguments));
-        let mut watches = [start(&stage.theirs)?, start(&stage.ours)?];
+        let start = |side: &Kubectl| RunningCommand::start(side.command(&arguments));
+        let mut watches = [start(&env.theirs)?, start(&env.ours)?];
         let mut lines = [Vec::new(), Vec::new()];
         for (watch, lines) in watches.iter_mut().zip(&mut lines) {
             match before {
@@ -154,18 +154,17 @@ async fn get_watch_prints_what_kubectl_prints() -> Outcome {
                 0 => {
                     while !watch.prints_a_line_soon().await? {
                         let now = map("first", json!({"now": format!("{:?}", SystemTime::now())}));
-                        stage.send(Method::PUT, &format!("{path}/first"), &now).await??;
+                        env.send(Method::PUT, &format!("{path}/first"), &now).await??;
                     }
                 }
                 before => lines.extend(watch.lines(before).await?),
             }
         }
         let name = format!("second-{round}-with-a-long-name");
-        stage.send(Method::POST, path, &map(&name, json!({"a": "b"}))).await??;
-        stage
-            .send(Method::PUT, &format!("{path}/first"), &map("first", json!({"n": round.to_string()})))
+        env.send(Method::POST, path, &map(&name, json!({"a": "b"}))).await??;
+        env.send(Method::PUT, &format!("{path}/first"), &map("first", json!({"n": round.to_string()})))
             .await??;
-        stage.send(Method::DELETE, &format!("{path}/{name}"), &json!({})).await??;
+        env.send(Method::DELETE, &format!("{path}/{name}"), &json!({})).await??;
         for (watch, lines) in watches.iter_mut().zip(&mut lines) {
             if before == 0 {
                 watch.skip_until(&name).await?;
@@ -182,16 +181,16 @@ async fn get_watch_prints_what_kubectl_prints() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_runs_the_command_as_a_plugin() -> Outcome {
     let server = ApiServer::builder().start().await?;
-    let stage = Stage::embedded(&server)?;
+    let env = Environment::embedded(&server)?;
     let plugins = TempDir::new()?;
     std::os::unix::fs::symlink(program::build()?, plugins.path().join("kubectl-watchkeeper"))?;
     let run_plugin = async |line: &str| {
-        let mut command = stage.theirs.command(split(line));
+        let mut command = env.theirs.command(split(line));
         command.env("PATH", plugins.path());
         CommandOutput::of(command, "").await
     };
     let get = run_plugin("watchkeeper get namespaces -o name").await?;
-    let theirs = stage.theirs.stdout(split("get namespaces -o name"), "").await?;
+    let theirs = env.theirs.stdout(split("get namespaces -o name"), "").await?;
     assert_eq!((get.out, get.code), (theirs, Some(0)));
     let help = run_plugin("watchkeeper get --help").await?.out;
     assert!(help.contains("Usage: kubectl watchkeeper get "), "{help}");
@@ -202,7 +201,7 @@ async fn kubectl_runs_the_command_as_a_plugin() -> Outcome {
     Ok(())
 }
 
-impl Stage {
+impl Environment {
     /// The names of the contexts in the kubeconfig.
     async fn context_names(&self) -> Outcome<String> {
         let names = self.theirs.stdout(split("config get-contexts -o name"), "").await?;

@@ -282,7 +282,7 @@ async fn an_unreadable_keyring_is_named_and_left_unmodified() {
     }
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
-    assert_eq!(refused(home.path()).await, format!("cannot use {}", path.display()));
+    assert_eq!(refused(home.path()).await, format!("failed to read or write {}", path.display()));
     std::fs::remove_dir(&path).unwrap();
 
     std::fs::write(&path, &whole).unwrap();

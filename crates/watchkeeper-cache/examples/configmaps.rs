@@ -11,14 +11,14 @@ use watchkeeper_cache::delta::Delta;
 use watchkeeper_cache::handler::{Handler, SubscriptionOptions};
 use watchkeeper_cache::{Informer, Keep};
 use watchkeeper_client::Client;
-use watchkeeper_core::{Collection, LabelSelector, ListWatchFactory as _};
+use watchkeeper_core::{Collection, ErrorChain, LabelSelector, ListWatchFactory as _};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("configmaps: {error}");
+            eprintln!("configmaps: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::Client;
-use watchkeeper_core::{Collection, LabelSelector};
+use watchkeeper_core::{Collection, ErrorChain, LabelSelector};
 
 /// The fields of a pod that this program needs.
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("shared_factory: {error}");
+            eprintln!("shared_factory: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use watchkeeper_cache::{InformerFactory, Keep};
 use watchkeeper_client::Client;
-use watchkeeper_core::{Collection, LabelSelector};
+use watchkeeper_core::{Collection, ErrorChain, LabelSelector};
 
 #[derive(Deserialize)]
 struct PodView {
@@ -41,7 +41,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("three_fields: {error}");
+            eprintln!("three_fields: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

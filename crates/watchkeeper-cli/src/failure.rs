@@ -12,7 +12,7 @@ use watchkeeper_client::discovery::{DiscoveryError, MapError};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_client::transport::{BodyError, BuildError, ConnectError, TransportError};
 use watchkeeper_client::{ClientError, ConfigError};
-use watchkeeper_core::{Status, StatusReason};
+use watchkeeper_core::{ErrorChain, Status, StatusReason};
 
 use crate::stdout::WriteError;
 
@@ -51,8 +51,8 @@ impl Failure {
     }
 
     /// Creates a failure from an error and its causes, on one line.
-    pub(crate) fn of(error: &dyn Error) -> Self {
-        Self::error(chain(error))
+    pub(crate) fn of(error: &(dyn Error + 'static)) -> Self {
+        Self::error(ErrorChain(error).to_string())
     }
 
     /// Merges several failures and removes duplicates. Returns `Ok` if there are none.
@@ -92,15 +92,6 @@ pub(crate) fn is_taken(error: &(dyn Error + 'static)) -> bool {
     io.is_some_and(|io| io.kind() == io::ErrorKind::AddrInUse) || error.source().is_some_and(is_taken)
 }
 
-/// Joins an error and its causes on one line. A cause that the error text already ends with is not repeated.
-fn chain(error: &dyn Error) -> String {
-    let text = error.to_string();
-    match error.source().map(chain) {
-        Some(source) if !text.ends_with(&source) => format!("{text}: {source}"),
-        _ => text,
-    }
-}
-
 impl From<&Status> for Failure {
     fn from(status: &Status) -> Self {
         let text = match &status.reason {
@@ -125,7 +116,7 @@ impl From<&RequestError> for Failure {
             RequestError::Transport { source, .. } => Self::from(source),
             RequestError::Body { source: BodyError::TooLarge { .. }, .. } => Self::of(error),
             RequestError::Body { source, .. } => {
-                Self::verbatim(format!("Unable to connect to the server: {}", chain(source)))
+                Self::verbatim(format!("Unable to connect to the server: {}", ErrorChain(source)))
             }
             RequestError::TimedOut { after, .. } => Self::verbatim(format!(
                 "Unable to connect to the server: no response within {} s",
@@ -152,7 +143,7 @@ impl From<&TransportError> for Failure {
                 "The connection to the server {address} was refused - did you specify the right host or port?"
             ));
         }
-        Self::verbatim(format!("Unable to connect to the server: {}", chain(error)))
+        Self::verbatim(format!("Unable to connect to the server: {}", ErrorChain(error)))
     }
 }
 

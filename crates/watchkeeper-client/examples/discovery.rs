@@ -11,13 +11,14 @@ use std::process::ExitCode;
 use watchkeeper_client::discovery::Discovery as _;
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Config, DiscoveryClient, RestClient, Transport};
+use watchkeeper_core::ErrorChain;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("discovery: {error}");
+            eprintln!("discovery: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use watchkeeper_client::discovery::{CacheDirectories, Discovery as _, DiskCache, HttpCache};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Config, DiscoveryClient, RestClient, Transport};
+use watchkeeper_core::ErrorChain;
 
 const TTL: Duration = Duration::from_secs(60 * 60);
 
@@ -22,7 +23,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("discovery_cached: {error}");
+            eprintln!("discovery_cached: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use serde::Deserialize;
 use watchkeeper_client::Client;
 use watchkeeper_client::dynamic::ListOptions;
+use watchkeeper_core::ErrorChain;
 
 /// The part of a pod that this program uses.
 #[derive(Deserialize)]
@@ -28,7 +29,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pods_dynamic: {error}");
+            eprintln!("pods_dynamic: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use serde::Deserialize;
 use watchkeeper_client::Client;
 use watchkeeper_client::rest::Content;
+use watchkeeper_core::ErrorChain;
 
 #[derive(Deserialize)]
 struct PodList {
@@ -39,7 +40,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("pods_rest: {error}");
+            eprintln!("pods_rest: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -11,7 +11,9 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use watchkeeper_client::Client;
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::source::RestSource;
-use watchkeeper_core::{ListPart, ListRequest, ListWatch as _, WatchEvent, WatchFrom, WatchRequest};
+use watchkeeper_core::{
+    ErrorChain, ListPart, ListRequest, ListWatch as _, WatchEvent, WatchFrom, WatchRequest,
+};
 use watchkeeper_wire::Kind;
 
 #[tokio::main]
@@ -19,7 +21,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("watch_pods: {error}");
+            eprintln!("watch_pods: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -14,6 +14,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use watchkeeper_core::ErrorChain;
 
 /// A value built from the last valid input `M`, usually certificates, and rebuilt when the input changes.
 pub struct CertReloader<M, T> {
@@ -56,7 +57,7 @@ impl<M: PartialEq, T> CertReloader<M, T> {
         build: impl FnOnce(Arc<M>) -> F,
     ) -> Result<Arc<T>, E>
     where
-        E: Error,
+        E: Error + 'static,
         F: Future<Output = Result<T, E>>,
     {
         let last = self.last();
@@ -81,7 +82,7 @@ impl<M: PartialEq, T> CertReloader<M, T> {
                 Ok(self.state.lock().replace(built))
             }
             (Err(error), Some((_, last))) => {
-                let error = with_causes(&error);
+                let error = ErrorChain(&error).to_string();
                 if self.state.lock().record_error(&error) {
                     tracing::warn!(error, "failed to reload certificates; keeping the previous ones");
                 }
@@ -108,12 +109,6 @@ impl<M: PartialEq, T> State<M, T> {
         self.error = Some(error.to_owned());
         is_new
     }
-}
-
-/// Formats an error with its causes.
-fn with_causes(error: &dyn Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| (*error).source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]
@@ -163,16 +158,6 @@ mod tests {
         let mut state = reloader.state.lock();
         let new = ["no file", "no file", "no right", "no file"].map(|error| state.record_error(error));
         assert_eq!(new, [true, false, true, true]);
-    }
-
-    #[derive(Debug, thiserror::Error)]
-    #[error("failed to read a.pem")]
-    struct ReadError(#[source] io::Error);
-
-    #[test]
-    fn errors_are_formatted_with_their_causes() {
-        let error = ReadError(io::Error::from(io::ErrorKind::PermissionDenied));
-        assert_eq!(with_causes(&error), "failed to read a.pem: permission denied");
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ use watchkeeper_client::dynamic::{DynamicApi, DynamicList, DynamicObject, ListOp
 use watchkeeper_client::pager::{OnExpired, Pager};
 use watchkeeper_client::resource::List;
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_core::{ListAt, ListMeta, ListRequest, Status};
+use watchkeeper_core::{ErrorChain, ListAt, ListMeta, ListRequest, Status};
 
 /// Time limit for what a test waits for, so that it fails instead of hanging.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -272,7 +272,7 @@ async fn endless_pages_are_an_error_after_a_bounded_number_of_requests() {
         let pager = Pager::new(endless(token, items, &requests));
         let error = pager.list(ListRequest::default()).await.unwrap_err();
         assert!(
-            matches!(error, RequestError::EndlessList { .. }) && error.to_string().contains(why),
+            matches!(error, RequestError::EndlessList { .. }) && ErrorChain(&error).to_string().contains(why),
             "{error}"
         );
         assert_eq!(*requests.lock(), expected, "{why}");
@@ -281,7 +281,7 @@ async fn endless_pages_are_an_error_after_a_bounded_number_of_requests() {
         let pages = Pager::new(endless(token, items, &requests)).pages(ListRequest::default());
         let pages: Vec<_> = pages.collect().await;
         let (last, before) = pages.split_last().unwrap();
-        assert!(last.as_ref().unwrap_err().to_string().contains(why));
+        assert!(ErrorChain(last.as_ref().unwrap_err()).to_string().contains(why));
         assert_eq!((before.len(), *requests.lock()), (expected, expected), "the pages come before the error");
     }
 }

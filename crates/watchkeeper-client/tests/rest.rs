@@ -13,6 +13,7 @@ use watchkeeper_apiserver::http::Verb;
 use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::rest::{Content, PatchKind, RequestError, RetryPolicy, Warning, WarningHandler};
 use watchkeeper_client::{RestClient, Transport};
+use watchkeeper_core::ErrorChain;
 
 struct World {
     server: ApiServer,
@@ -73,21 +74,24 @@ async fn an_invalid_request_is_rejected_before_anything_is_sent() {
     for (request, expected) in [
         (
             core.get().resource("pods").name("a/b"),
-            "GET /api/v1/pods: invalid name \"a/b\": may not contain '/'",
+            "invalid request GET /api/v1/pods: invalid name \"a/b\": may not contain '/'",
         ),
-        (core.get().resource("pods").name(""), "GET /api/v1/pods: invalid name \"\": may not be empty"),
+        (
+            core.get().resource("pods").name(""),
+            "invalid request GET /api/v1/pods: invalid name \"\": may not be empty",
+        ),
         (
             core.get().resource("pods").resource("nodes"),
-            "GET /api/v1/pods: resource set twice: \"pods\" and \"nodes\"",
+            "invalid request GET /api/v1/pods: resource set twice: \"pods\" and \"nodes\"",
         ),
         (
             core.post().namespace("").resource("pods"),
-            "POST /api/v1/pods: an empty namespace is not allowed for a single object",
+            "invalid request POST /api/v1/pods: an empty namespace is not allowed for a single object",
         ),
     ] {
         let error = request.send().await.unwrap_err();
         assert!(matches!(error, RequestError::Invalid { .. }) && !error.may_have_happened());
-        assert_eq!(error.to_string(), expected);
+        assert_eq!(ErrorChain(&error).to_string(), expected);
     }
     assert_eq!(world.transport.connections(), 0);
     world.server.stop().await;

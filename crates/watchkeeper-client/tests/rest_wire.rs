@@ -15,6 +15,7 @@ use watchkeeper_client::config::Proxy;
 use watchkeeper_client::rest::{Content, RateLimiter, Request, RequestError, RetryPolicy};
 use watchkeeper_client::transport::Body;
 use watchkeeper_client::{Config, RestClient, Transport};
+use watchkeeper_core::ErrorChain;
 
 /// The server's reaction to a request.
 #[derive(Clone)]
@@ -204,10 +205,13 @@ async fn every_part_is_set_once_and_stays_one_segment() {
     ];
     for (part, set) in parts {
         let error = set(set(core.get(), "a"), "b").send().await.unwrap_err();
-        assert!(error.to_string().ends_with(&format!("{part} set twice: \"a\" and \"b\"")), "{error}");
+        assert!(
+            ErrorChain(&error).to_string().ends_with(&format!("{part} set twice: \"a\" and \"b\"")),
+            "{error}"
+        );
         for bad in [".", "..", "a/b", "a%2fb", "/"] {
             let error = set(core.get(), bad).send().await.unwrap_err();
-            assert!(error.to_string().contains(&format!("invalid {part} {bad:?}: ")), "{error}");
+            assert!(ErrorChain(&error).to_string().contains(&format!("invalid {part} {bad:?}: ")), "{error}");
             assert!(matches!(set(core.get(), bad).open_watch().await, Err(RequestError::Invalid { .. })));
         }
         for good in ["...", "a.b", ".a", "a..b"] {
@@ -216,7 +220,10 @@ async fn every_part_is_set_once_and_stays_one_segment() {
     }
     server.requests();
     let first = core.get().name("a/b").name("c").resource("d/e").send().await.unwrap_err();
-    assert!(first.to_string().contains("name \"a/b\""), "the first mistake is reported: {first}");
+    assert!(
+        ErrorChain(&first).to_string().contains("name \"a/b\""),
+        "the first mistake is reported: {first}"
+    );
     for (method, name, is_invalid) in [
         (Method::POST, "", true),
         (Method::GET, "a", true),

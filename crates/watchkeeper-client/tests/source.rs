@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::error::Error;
 use std::num::NonZeroU32;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -140,7 +141,7 @@ async fn interruptions_are_reported_as_such() {
     let error = list_all(&source, ListRequest::default()).await.unwrap_err();
     let ListError::Interrupted(why) = error else { panic!("{error:?}") };
     let request = "GET /api/v1/configmaps";
-    assert_eq!(why.to_string(), format!("{request}: connection lost while reading the response"));
+    assert_eq!(with_cause(&*why), format!("{request} failed: connection lost while reading the response"));
     assert_eq!(cut.hits(), 1);
 
     faults.add(Fault::on(Verb::List).resource("configmaps").answer(410).times(1));
@@ -158,10 +159,15 @@ async fn interruptions_are_reported_as_such() {
         last = Some(event);
     }
     let Some(Err(WatchError::Interrupted(why))) = last else { panic!("{last:?}") };
-    assert_eq!(why.to_string(), format!("{request}: connection lost while reading the response"));
+    assert_eq!(with_cause(&*why), format!("{request} failed: connection lost while reading the response"));
 
     world.server.stop().await;
     let error = list_all(&source, ListRequest::default()).await.unwrap_err();
     let ListError::ConnectionRefused(why) = error else { panic!("{error:?}") };
-    assert!(why.to_string().starts_with(&format!("{request}: failed to connect to ")), "{why}");
+    assert!(with_cause(&*why).starts_with(&format!("{request} failed: failed to connect to ")), "{why}");
+}
+
+/// Returns the message of an error and of its cause.
+fn with_cause(error: &(dyn Error + Send + Sync + 'static)) -> String {
+    format!("{error}: {}", error.source().unwrap())
 }

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -140,7 +141,8 @@ async fn an_unreachable_or_untrusted_server_is_named() {
     let address = strict.server.authority().unwrap().to_string();
     let strict = Transport::new(&strict, Arc::new(StaticCredentials::none())).unwrap();
     let error = strict.send(get("/version")).await.unwrap_err();
-    assert!(error.to_string().starts_with(&format!("TLS handshake with {address} failed: ")), "{error}");
+    assert_eq!(error.to_string(), format!("TLS handshake with {address} failed"));
+    assert!(error.source().is_some_and(|why| why.to_string().contains("UnknownIssuer")), "{error:?}");
     assert!(!error.was_sent() && !error.is_connection_refused());
 
     let insecure = {

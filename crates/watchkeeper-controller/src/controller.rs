@@ -279,12 +279,12 @@ impl Controller {
     }
 
     async fn run_workers(self, reconcile: ReconcileFn, stop: CancellationToken) {
-        let synced = async {
+        let ready = async {
             for trigger in &self.triggers {
                 trigger.informer.wait_until_ready().await;
             }
         };
-        if stop.run_until_cancelled(synced).await.is_none() {
+        if stop.run_until_cancelled(ready).await.is_none() {
             return;
         }
 

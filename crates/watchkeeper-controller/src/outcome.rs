@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use watchkeeper_core::BoxError;
+use watchkeeper_core::{BoxError, ErrorChain};
 
 /// When to reconcile a key again after a successful call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,26 +63,9 @@ impl std::error::Error for TerminalError {
     }
 }
 
-/// An error with its sources, outermost first.
-#[derive(Clone, Copy)]
-pub(crate) struct Chain<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
-
-impl<'a> Chain<'a> {
-    fn iter(self) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
-        std::iter::successors(Some(self.0), |error| error.source())
-    }
-
-    pub(crate) fn is_terminal(self) -> bool {
-        self.iter().any(|error| error.is::<TerminalError>())
-    }
-}
-
-/// Separates the errors by colons.
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)?;
-        self.iter().skip(1).try_for_each(|source| write!(f, ": {source}"))
-    }
+/// Returns whether the error or one of its causes is a [`TerminalError`].
+pub(crate) fn is_terminal(error: &(dyn std::error::Error + 'static)) -> bool {
+    ErrorChain(error).iter().any(|error| error.is::<TerminalError>())
 }
 
 #[cfg(test)]
@@ -104,9 +87,9 @@ mod tests {
             Ok(Action::await_change())
         };
         let retried = call().unwrap_err();
-        assert!(!Chain(&*retried).is_terminal());
+        assert!(!is_terminal(&*retried));
         let terminal: Error = Wrapped(TerminalError::new("no storage")).into();
-        assert!(Chain(&*terminal).is_terminal());
-        assert_eq!(Chain(&*terminal).to_string(), "quota exceeded: no storage");
+        assert!(is_terminal(&*terminal));
+        assert_eq!(ErrorChain(&*terminal).to_string(), "quota exceeded: no storage");
     }
 }

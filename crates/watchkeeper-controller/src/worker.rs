@@ -8,12 +8,12 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout};
 use watchkeeper_cache::Informer;
-use watchkeeper_core::ObjectKey;
+use watchkeeper_core::{ErrorChain, ObjectKey};
 use watchkeeper_workqueue::{Item, WorkQueue};
 
 use crate::expectations::Expectations;
 use crate::metrics::Metrics;
-use crate::outcome::Chain;
+use crate::outcome::is_terminal;
 use crate::{Action, Error, Request};
 
 /// The reconcile function of a controller, without its types.
@@ -98,13 +98,13 @@ impl Work {
                 item.requeue_after(delay);
                 "requeue_after"
             }
-            Outcome::Failed(error) if Chain(&*error).is_terminal() => {
-                tracing::error!(controller = name, %key, error = %Chain(&*error), "reconcile failed with a terminal error; not retrying");
+            Outcome::Failed(error) if is_terminal(&*error) => {
+                tracing::error!(controller = name, %key, error = %ErrorChain(&*error), "reconcile failed with a terminal error; not retrying");
                 item.forget();
                 "terminal_error"
             }
             Outcome::Failed(error) => {
-                tracing::warn!(controller = name, %key, error = %Chain(&*error), "reconcile failed; retrying with backoff");
+                tracing::warn!(controller = name, %key, error = %ErrorChain(&*error), "reconcile failed; retrying with backoff");
                 item.retry();
                 "error"
             }

@@ -55,7 +55,7 @@ pub use list_watch::{
 };
 pub use object_meta::{ObjectMeta, ObjectMetaBuilder, OwnerReference};
 pub use quoted::{Quoted, is_printable};
-pub use report::Report;
+pub use report::{ErrorChain, Report};
 pub use selector::{
     Condition, FieldNameError, FieldOperator, FieldRequirement, FieldSelector, LabelSelector,
     MatchExpression, Requirement, RequirementError, SelectorError, SelectorProblem, StructuredSelector,

@@ -124,7 +124,7 @@ impl ObjectMeta {
         self.owner_references().find(|owner| owner.controller)
     }
 
-    /// Returns the size of this value's heap allocations in bytes.
+    /// Returns the size of this value's heap allocations in bytes, except that of a resource version that is not a number.
     pub fn heap_bytes(&self) -> usize {
         let key = self.key.as_str().len() + 2 * size_of::<usize>();
         key + self.text.len() + size_of_val(&*self.pairs) + size_of_val(&*self.owners)

@@ -1,4 +1,4 @@
-//! An error for `main`, which prints its causes.
+//! Errors printed with their causes.
 
 use std::error::Error;
 use std::fmt;
@@ -39,8 +39,33 @@ impl<E: Error + Send + Sync + 'static> From<E> for Report {
     }
 }
 
-/// Prints `message: cause: cause`. A cause that the text before it already ends with is not repeated.
+/// Prints `message: cause: cause`, as [`ErrorChain`] does.
 impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        ErrorChain(&*self.0).fmt(f)
+    }
+}
+
+/// A borrowed error that prints its causes, for logs and messages.
+///
+/// ```
+/// use watchkeeper_core::{ErrorChain, ListError};
+///
+/// let error = ListError::Interrupted("connection lost".into());
+/// assert_eq!(ErrorChain(&error).to_string(), "list interrupted: connection lost");
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct ErrorChain<'a>(pub &'a (dyn Error + 'static));
+
+impl<'a> ErrorChain<'a> {
+    /// Returns the error and its causes, outermost first.
+    pub fn iter(self) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+        std::iter::successors(Some(self.0), |error| (*error).source())
+    }
+}
+
+/// Prints `message: cause: cause`. A cause that the text before it already ends with is not repeated.
+impl fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut printed = self.0.to_string();
         f.write_str(&printed)?;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use watchkeeper_cache::Notification;
 use watchkeeper_cache::handler::SubscriptionOptions;
+use watchkeeper_core::ErrorChain;
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::{Client, TypedFactory};
 
@@ -17,7 +18,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("deployments: {error}");
+            eprintln!("deployments: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

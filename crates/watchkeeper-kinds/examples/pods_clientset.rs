@@ -8,6 +8,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use watchkeeper_client::resource::ListOptions;
+use watchkeeper_core::ErrorChain;
 use watchkeeper_kinds::ClientSet;
 
 #[tokio::main]
@@ -15,7 +16,7 @@ async fn main() -> ExitCode {
     match print_pods().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -8,6 +8,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use watchkeeper_core::ErrorChain;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::Pod;
 use watchkeeper_kinds::{Client, TypedFactory};
 
@@ -16,7 +17,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("typed_factory: {error}");
+            eprintln!("typed_factory: {}", ErrorChain(&*error));
             ExitCode::FAILURE
         }
     }

@@ -5,6 +5,9 @@ use watchkeeper_core::{LabelSelector, MatchExpression, RequirementError, Structu
 
 /// Conversion of the label selector in an object's spec, as client-go's `LabelSelectorAsSelector`.
 ///
+/// It is a trait of this crate and not a `TryFrom`, because only a crate that owns one of the two types can implement
+/// `TryFrom`: k8s-openapi, or `watchkeeper-core`, which does not depend on k8s-openapi.
+///
 /// ```
 /// use watchkeeper_kinds::AsSelector as _;
 /// use watchkeeper_kinds::k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;

@@ -9,6 +9,7 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use watchkeeper_client::rest::RequestError;
+use watchkeeper_core::ErrorChain;
 
 use crate::access::AccessError;
 use crate::catalog::CatalogError;
@@ -107,7 +108,7 @@ impl From<RequestError> for Failure {
         };
         // 401 is about this service's credentials, not the caller's.
         let status = status.filter(|status| status.is_client_error() && *status != StatusCode::UNAUTHORIZED);
-        Self::new(status.unwrap_or(StatusCode::BAD_GATEWAY), error.to_string())
+        Self::new(status.unwrap_or(StatusCode::BAD_GATEWAY), ErrorChain(&error).to_string())
     }
 }
 

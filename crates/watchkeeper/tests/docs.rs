@@ -63,3 +63,32 @@ fn links_between_documents_resolve() {
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
+
+/// Returns `a/x` and `a/y` for `a/{x,y}`.
+fn expand(path: &str) -> Vec<String> {
+    let Some((before, (inner, after))) =
+        path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    else {
+        return vec![path.to_owned()];
+    };
+    inner.split(',').map(|part| format!("{before}{part}{after}")).collect()
+}
+
+#[test]
+fn paths_in_the_table_of_changes_exist() {
+    let architecture = read("ARCHITECTURE.md");
+    let (_, rest) = architecture.split_once("## Where to change what").unwrap();
+    let (table, _) = rest.split_once("\n## ").unwrap();
+    let quoted = table.split('`').skip(1).step_by(2);
+    let paths = quoted.filter(|text| text.contains('/') && !text.ends_with('-')).flat_map(expand);
+    let (mut checked, mut missing) = (0, Vec::new());
+    for path in paths {
+        let places = [root().join(format!("crates/watchkeeper-{path}")), root().join(&path)];
+        if !places.iter().any(|place| place.exists()) {
+            missing.push(path);
+        }
+        checked += 1;
+    }
+    assert!(checked > 50, "only {checked} paths are named");
+    assert!(missing.is_empty(), "ARCHITECTURE.md names paths that do not exist:\n{}", missing.join("\n"));
+}

@@ -19,6 +19,9 @@ use watchkeeper_core::{Encoding, Outcome, Status, StatusReason};
 use super::query::Query;
 
 /// The format of a body: an [`Encoding`] of objects, or YAML.
+///
+/// YAML is not an `Encoding`, because it exists only here: a body is converted from or to JSON at once, and neither the
+/// store nor a client or a cache ever holds an object in YAML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MediaType {
     /// An encoding that objects are stored and sent in.

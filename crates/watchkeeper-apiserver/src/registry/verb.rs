@@ -7,11 +7,11 @@ use std::fmt;
 pub enum Verb {
     /// POST.
     Create,
-    /// DELETE of one.
+    /// DELETE of an object.
     Delete,
     /// DELETE of a collection.
     DeleteCollection,
-    /// GET of one.
+    /// GET of an object.
     Get,
     /// GET of a collection.
     List,
@@ -36,7 +36,7 @@ impl Verb {
         Self::Watch,
     ];
 
-    /// Returns `deletecollection`.
+    /// Returns the name, such as `deletecollection`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -50,13 +50,13 @@ impl Verb {
         }
     }
 
-    /// Parses `deletecollection`.
+    /// Returns the verb with a name such as `deletecollection`.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verb| verb.as_str() == text)
     }
 }
 
-/// Prints `deletecollection`.
+/// Prints the name, such as `deletecollection`.
 impl fmt::Display for Verb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

@@ -142,7 +142,7 @@ fn document(field: &Field<'_>, plain: &Field<'_>, faults: &mut Faults) {
     let key = field.path().trim_start_matches("data[").trim_end_matches(']');
     let bytes = match (plain.key(key).value(), field.value()) {
         (Value::String(text), _) => text.clone().into_bytes(),
-        (_, Value::String(text)) => STANDARD.decode(text).unwrap_or_default(),
+        (_, Value::String(text)) => STANDARD.decode(text).unwrap_or_default(), // invalid base64 is not JSON either
         _ => {
             faults.required(field, "");
             return;

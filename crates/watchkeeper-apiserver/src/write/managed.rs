@@ -17,9 +17,13 @@ pub(super) fn sent(call: &Call<'_>, body: &Value) -> Option<Value> {
     }
 }
 
-/// Returns the managers of an object; none if it is not tracked.
+/// Returns the managers of an object; none if it is not tracked. Managed fields that cannot be decoded are
+/// logged and discarded.
 pub(super) fn managers_of(object: &Draft) -> Managers {
-    Managers::read(object.meta(MANAGED_FIELDS)).unwrap_or_default()
+    Managers::read(object.meta(MANAGED_FIELDS)).unwrap_or_else(|error| {
+        tracing::warn!(%error, "failed to decode managed fields; ignoring them");
+        Managers::default()
+    })
 }
 
 /// Sets the managers of an object.

@@ -73,6 +73,7 @@ fn written(object: &Value, wanted: i64, status: &Value) -> Value {
     })
 }
 
+/// Prints the selector of a scale. Selectors are validated when they are written; others print as the empty text.
 fn selector_text(selector: &Value, group: &str) -> String {
     if group.is_empty() {
         let pairs = selector.as_object().into_iter().flatten();

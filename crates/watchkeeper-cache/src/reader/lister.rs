@@ -20,11 +20,12 @@ use crate::store::{Snapshot, Store, UnknownIndex};
 ///
 /// # Guarantees
 /// Each call reads one consistent snapshot, from memory. Objects are decoded when they are read, and returned as
-/// `Arc<K>`; with [`Keep::Decoded`] a state is decoded at most once. Reads trail the server, as all reads from an
-/// informer do.
+/// `Arc<K>`; with [`Keep::Decoded`] the decoded object is kept for the next read of the same state. Reads trail the server,
+/// as all reads from an informer do.
 ///
 /// # Failure
-/// Reads fail only for objects that cannot be decoded as a `K`; see [`Listed`] for lists that contain some.
+/// Reads fail for objects that cannot be decoded as a `K`; see [`Listed`] for lists that contain some. [`get`](Self::get)
+/// also fails for an invalid name or a missing namespace, and [`by_index`](Self::by_index) for an unknown index.
 ///
 /// # Lifetime
 /// While a reader exists, its informer keeps running.
@@ -167,7 +168,8 @@ impl<K: DeserializeOwned> Reader<K> {
     /// ```
     ///
     /// # Errors
-    /// If the kind is namespaced and there is no namespace, if the name is invalid, or if the object cannot be decoded.
+    /// If the name is invalid, if the objects are namespaced and there is no namespace, or if the object cannot be decoded.
+    /// While the store is empty, a missing namespace is not detected, and the result is `None`.
     pub fn get<'a>(&self, key: impl Into<Lookup<'a>>) -> Result<Option<Arc<K>>, GetError> {
         let lookup = key.into();
         let key = match (lookup, &self.namespace) {

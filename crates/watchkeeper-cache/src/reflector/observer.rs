@@ -3,7 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use watchkeeper_core::{BoxError, ListError, Object, ObjectMeta, ResourceVersion, Status, WatchError};
+use watchkeeper_core::{
+    BoxError, ErrorChain, ListError, Object, ObjectMeta, ResourceVersion, Status, WatchError,
+};
 
 use super::Relist;
 
@@ -106,12 +108,7 @@ impl Failure {
 
     /// Returns the error, its causes, and the server's status code if there is one, in one line.
     pub fn describe(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text = format!("{text}: {error}");
-            cause = error.source();
-        }
+        let text = ErrorChain(self).to_string();
         match self.status().map(|status| status.code) {
             Some(code) if code != 0 => format!("{text} ({code})"),
             _ => text,
@@ -122,15 +119,15 @@ impl Failure {
     /// watch of a busy or unreachable server, missing support for initial events, and a connection closed by the peer.
     /// Others are logged as errors.
     pub fn log(&self, reflector: &str, next: Next, after: Duration) {
-        let error: &dyn std::error::Error = match self {
+        let error: &(dyn std::error::Error + 'static) = match self {
             Self::List(error) => error,
             Self::Watch(error) => error,
         };
-        let cause = error.source().map(tracing::field::display);
+        let error = ErrorChain(error);
         if self.is_routine(next) {
-            tracing::debug!(reflector, %error, cause, ?next, ?after, "{self}");
+            tracing::debug!(reflector, %error, ?next, ?after, "{self}");
         } else {
-            tracing::error!(reflector, %error, cause, ?next, ?after, "{self}");
+            tracing::error!(reflector, %error, ?next, ?after, "{self}");
         }
     }
 

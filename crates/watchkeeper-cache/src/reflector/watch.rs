@@ -8,7 +8,8 @@ use futures_util::StreamExt as _;
 use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 use watchkeeper_core::{
-    Bookmark, Object, ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream,
+    Bookmark, ErrorChain, Object, ResourceVersion, WatchError, WatchEvent, WatchFrom, WatchRequest,
+    WatchStream,
 };
 
 use super::{Failure, InternalErrorRetry, Next, Observer, Reflector, Relist, State};
@@ -218,7 +219,9 @@ impl<S: Sink> Reflector<S> {
             }
             error => match error.status() {
                 Some(status) => tracing::warn!(reflector, error = %status, "watch failed; listing again"),
-                None => tracing::warn!(reflector, %error, "watch failed; listing again"),
+                None => {
+                    tracing::warn!(reflector, error = %ErrorChain(error), "watch failed; listing again")
+                }
             },
         }
         self.observer.relists(Relist::after_watch(error, Relist::WatchFailed));

@@ -5,7 +5,8 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use tokio::time::{Instant, sleep_until};
 use watchkeeper_core::{
-    ListWatch, ResourceVersion, Status, WatchError, WatchEvent, WatchFrom, WatchRequest, WatchStream,
+    ErrorChain, ListWatch, ResourceVersion, Status, WatchError, WatchEvent, WatchFrom, WatchRequest,
+    WatchStream,
 };
 
 /// The smallest interval between the starts of two watches.
@@ -124,7 +125,7 @@ impl RetryWatcher {
 
     /// Delays the next watch as the server requested.
     fn delay_next(&mut self, error: &WatchError) {
-        tracing::debug!(%error, version = %self.version, "watch failed; watching again");
+        tracing::debug!(error = %ErrorChain(error), version = %self.version, "watch failed; watching again");
         let asked = error.status().and_then(Status::retry_after).unwrap_or_default().min(MAX_RETRY_AFTER);
         self.not_before = self.not_before.max(Instant::now() + asked);
     }

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use watchkeeper_client::Client;
 use watchkeeper_client::rest::RequestError;
+use watchkeeper_core::ErrorChain;
 
 use changes::CHANGES;
 
@@ -41,7 +42,7 @@ pub(crate) async fn run(client: &Client, every: Duration, stop: &CancellationTok
         }
         let outcome = stop.run_until_cancelled(Box::pin(change.apply(client))).await;
         if let Some(Err(error)) = outcome {
-            warn!(%change, %error, "demo change failed; the next one follows as scheduled");
+            warn!(%change, error = %ErrorChain(&error), "demo change failed; the next one follows as scheduled");
         }
     }
 }

@@ -11,7 +11,7 @@ use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::rest::{Content, NoWarnings};
 use watchkeeper_client::source::RestSource;
 use watchkeeper_core::{
-    GroupVersionResource, ListAt, ListError, ListPart, ListRequest, ListWatch as _, Object,
+    ErrorChain, GroupVersionResource, ListAt, ListError, ListPart, ListRequest, ListWatch as _, Object,
     ObjectMetaBuilder, Paging,
 };
 use watchkeeper_web::tree::Member;
@@ -110,8 +110,9 @@ pub(super) async fn all(connection: &Connection, namespace: &str) -> Result<Vec<
         match listed {
             Ok(objects) => members.extend(objects.into_iter().map(|object| member(&mapping, object))),
             Err(error) => {
-                let why =
-                    error.status().map_or_else(|| error.to_string(), |status| status.reason.to_string());
+                let why = error
+                    .status()
+                    .map_or_else(|| ErrorChain(&error).to_string(), |status| status.reason.to_string());
                 left_out.entry(why).or_default().push(mapping.resource.group_resource().to_string());
             }
         }
@@ -142,7 +143,7 @@ pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> Hash
         let key = member.object.metadata.key();
         let objects = match listed {
             Some(namespace) => list(connection, mapping, namespace, false).await.map_err(|error| {
-                error.status().map_or_else(|| error.to_string(), |status| status.to_string())
+                error.status().map_or_else(|| ErrorChain(&error).to_string(), |status| status.to_string())
             }),
             None => {
                 match read(connection, mapping, key.namespace().unwrap_or_default(), key.name()).await {
@@ -158,8 +159,13 @@ pub(super) async fn bodies(connection: &Connection, members: &[&Member]) -> Hash
             Vec::new()
         });
         let kind = Kind::new(&mapping.kind.group, &mapping.kind.version, &mapping.kind.kind);
-        let body =
-            |object: Object| Some((object.metadata.uid().to_owned(), decode(&object.encoded, &kind).ok()?));
+        let body = |object: Object| match decode(&object.encoded, &kind) {
+            Ok(body) => Some((object.metadata.uid().to_owned(), body)),
+            Err(error) => {
+                eprintln!("watchkeeper: health of {} not known: {error}", object.metadata.key());
+                None
+            }
+        };
         objects.into_iter().filter_map(body).collect::<Vec<(String, Value)>>()
     });
     read.buffered(AT_ONCE).map(stream::iter).flatten().collect().await

@@ -30,7 +30,7 @@ pub enum InClusterError {
     #[error("not running in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be set")]
     NoService,
     /// The service account token cannot be read.
-    #[error("failed to read service account token {file}: {source}")]
+    #[error("failed to read service account token {file}")]
     NoToken {
         /// The token file.
         file: PathBuf,

@@ -206,15 +206,15 @@ pub enum ConfigError {
     #[error(transparent)]
     InCluster(#[from] InClusterError),
     /// The server or proxy address is invalid.
-    #[error("{entry}: {source}")]
+    #[error("invalid {entry}")]
     Address {
         /// The kubeconfig entry.
         entry: String,
         /// The error.
         source: AddressError,
     },
-    /// A field is not valid base64, or does not hold text.
-    #[error("{entry}: {field} is not valid base64 text")]
+    /// A field is not text in base64.
+    #[error("{entry}: invalid {field}: not text in base64")]
     Data {
         /// The kubeconfig entry.
         entry: String,

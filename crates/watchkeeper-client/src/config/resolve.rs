@@ -186,6 +186,8 @@ fn entry(what: &str, name: &str, file: Option<&PathBuf>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use watchkeeper_core::ErrorChain;
+
     use super::*;
     use crate::kubeconfig::{Kubeconfig, Overrides};
     use std::path::Path;
@@ -266,19 +268,19 @@ clusters: [{name: c, cluster: {server: 'https://a', certificate-authority: ca.cr
         let error = |cluster, user| config(cluster, user).unwrap_err().to_string();
         assert_eq!(
             error("server: 'https://a', certificate-authority-data: '%'", ""),
-            "cluster \"c\" in /k/config: certificate-authority-data is not valid base64 text"
+            "cluster \"c\" in /k/config: invalid certificate-authority-data: not text in base64"
         );
         assert_eq!(
             error("server: 'https://a'", "client-certificate-data: '%', client-key-data: eA=="),
-            "user \"u\" in /k/config: client-certificate-data is not valid base64 text"
+            "user \"u\" in /k/config: invalid client-certificate-data: not text in base64"
         );
         assert_eq!(
             error("server: 'https://a'", "client-certificate: absent.crt, client-key-data: eA=="),
             "user \"u\" in /k/config: failed to read client-certificate /k/absent.crt"
         );
         assert_eq!(
-            error("server: 'ftp://a'", ""),
-            "cluster \"c\" in /k/config: invalid URL \"ftp://a\": must begin with http:// or https://"
+            ErrorChain(&config("server: 'ftp://a'", "").unwrap_err()).to_string(),
+            "invalid cluster \"c\" in /k/config: invalid URL \"ftp://a\": must begin with http:// or https://"
         );
         assert_eq!(
             error("server: 'https://a'", "auth-provider: {name: gcp}"),

@@ -107,7 +107,7 @@ impl DiskCache {
         };
         let is_usable = move |path: &PathBuf| only.as_ref().is_none_or(|ours| ours.contains(path));
         let read = move || read_stored(&directory, ttl, is_usable);
-        let stored = tokio::task::spawn_blocking(read).await.unwrap_or_default();
+        let stored = tokio::task::spawn_blocking(read).await.unwrap_or_default(); // after a panic: nothing is cached
         let mut state = self.state.lock();
         state.borrowed |= stored.used.iter().any(|path| !state.ours.contains(path));
         drop(state);

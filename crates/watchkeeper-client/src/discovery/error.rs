@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use watchkeeper_core::GroupVersion;
+use watchkeeper_core::{ErrorChain, GroupVersion};
 
 use crate::rest::RequestError;
 use crate::transport::BodyError;
@@ -66,8 +66,11 @@ pub struct PartialDiscovery {
 /// Prints client-go's text.
 impl fmt::Display for PartialDiscovery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut failures: Vec<String> =
-            self.failures.iter().map(|(version, error)| format!("{version}: {error}")).collect();
+        let mut failures: Vec<String> = self
+            .failures
+            .iter()
+            .map(|(version, error)| format!("{version}: {}", ErrorChain(error)))
+            .collect();
         failures.sort();
         write!(f, "unable to retrieve the complete list of server APIs: {}", failures.join(", "))
     }

@@ -107,3 +107,18 @@ pub(super) fn encode(json: &Bytes, encoding: Encoding) -> (Bytes, Encoding) {
         Encoding::Json => (json.clone(), Encoding::Json),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_encoding_in_use_is_preferred() {
+        for content in [Content::json(), Content::protobuf()] {
+            for shape in [Shape::Whole, Shape::Metadata, Shape::MetadataList] {
+                let preferred = content.accept(shape).split([',', ';']).next();
+                assert_eq!(preferred, Some(content.current().media_type()));
+            }
+        }
+    }
+}

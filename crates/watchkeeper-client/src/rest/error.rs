@@ -59,7 +59,7 @@ pub enum InvalidRequest {
 #[non_exhaustive]
 pub enum RequestError {
     /// The request is invalid and was not sent: fix the caller.
-    #[error("{request}: {source}")]
+    #[error("invalid request {request}")]
     Invalid {
         /// Method and path.
         request: String,
@@ -88,7 +88,7 @@ pub enum RequestError {
         retry_after: Duration,
     },
     /// There was no response; [`TransportError::was_sent`] returns whether the request may have been processed.
-    #[error("{request}: {source}")]
+    #[error("{request} failed")]
     Transport {
         /// Method and path.
         request: String,
@@ -96,7 +96,7 @@ pub enum RequestError {
         source: TransportError,
     },
     /// The response was cut off or too large: the request may have been processed.
-    #[error("{request}: {source}")]
+    #[error("{request} failed")]
     Body {
         /// Method and path.
         request: String,
@@ -112,7 +112,7 @@ pub enum RequestError {
         after: Duration,
     },
     /// The pages of a list have no end.
-    #[error("{request}: {source}")]
+    #[error("{request} failed")]
     EndlessList {
         /// Method and path, if known.
         request: String,

@@ -57,7 +57,7 @@ pub enum ConnectError {
         source: Source,
     },
     /// The TLS handshake failed: the server, or the client, could not be verified.
-    #[error("TLS handshake with {address} failed: {source}")]
+    #[error("TLS handshake with {address} failed")]
     Tls {
         /// The server.
         address: String,

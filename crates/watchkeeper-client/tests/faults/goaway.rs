@@ -14,7 +14,7 @@ use watchkeeper_client::Config;
 use watchkeeper_client::config::{Authorities, Proxy};
 use watchkeeper_client::rest::{Request, RequestError, RetryPolicy};
 
-use super::core;
+use super::{core, with_cause};
 
 /// HTTP/2 frame types.
 const HEADERS: u8 = 1;
@@ -147,8 +147,9 @@ async fn retries_of_unprocessed_requests_are_limited() {
     for acts in [&[GONE], &[Act::Reset { code: REFUSED_STREAM }]] {
         let server = Server::start(acts).await;
         let error = post(&server).send().await.unwrap_err();
-        let expected = "POST /api/v1/namespaces/ns/configmaps: request was not processed by the server";
-        assert_eq!((error.to_string().as_str(), server.requests()), (expected, 4), "{acts:?}");
+        let expected =
+            "POST /api/v1/namespaces/ns/configmaps failed: request was not processed by the server";
+        assert_eq!((with_cause(&error).as_str(), server.requests()), (expected, 4), "{acts:?}");
         assert!(!error.may_have_happened());
     }
 }
@@ -162,8 +163,8 @@ async fn a_request_that_may_have_been_processed_is_not_sent_twice() {
     ] {
         let server = Server::start(acts).await;
         let error = post(&server).send().await.unwrap_err();
-        let expected = "POST /api/v1/namespaces/ns/configmaps: connection lost before the response";
-        assert_eq!((error.to_string().as_str(), server.requests()), (expected, 1), "{acts:?}");
+        let expected = "POST /api/v1/namespaces/ns/configmaps failed: connection lost before the response";
+        assert_eq!((with_cause(&error).as_str(), server.requests()), (expected, 1), "{acts:?}");
         assert!(error.may_have_happened());
 
         // The REST client retries a GET, after a second.

@@ -11,11 +11,18 @@ mod scripted;
 mod tls;
 mod wire;
 
-use watchkeeper_client::rest::Content;
+use std::error::Error as _;
+
+use watchkeeper_client::rest::{Content, RequestError};
 use watchkeeper_client::{Config, RestClient, Transport};
 
 /// A client of the core group, in JSON.
 fn core(config: &Config) -> RestClient {
     let transport = Transport::from_config(config).unwrap();
     RestClient::for_group_version(transport, &"v1".parse().unwrap(), Content::json())
+}
+
+/// Returns the message of an error and of its cause.
+fn with_cause(error: &RequestError) -> String {
+    format!("{error}: {}", error.source().unwrap())
 }

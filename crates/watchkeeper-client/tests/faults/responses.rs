@@ -10,8 +10,8 @@ use watchkeeper_client::rest::RequestError;
 use watchkeeper_client::transport::BodyError;
 use watchkeeper_core::StatusReason as Reason;
 
-use super::core;
 use super::scripted::{Act, Scripted, response};
+use super::{core, with_cause};
 
 const LIMIT: u64 = 1 << 20;
 /// Upper bound for data buffered in sockets.
@@ -47,8 +47,8 @@ async fn truncated_or_corrupt_gzip_is_always_an_error() {
     for cut in [1, 9, whole.len() / 2, whole.len() - 8, whole.len() - 1] {
         let error = send(response(200, GZIP, &whole[..cut])).await;
         assert!(matches!(error, RequestError::Body { .. }), "{cut}: {error:?}");
-        let expected = "GET /api/v1/namespaces/ns/pods/a: invalid gzip data in the response";
-        assert_eq!(error.to_string(), expected, "{cut}");
+        let expected = "GET /api/v1/namespaces/ns/pods/a failed: invalid gzip data in the response";
+        assert_eq!(with_cause(&error), expected, "{cut}");
         assert!(error.may_have_happened());
     }
     let mut broken = whole.clone();
@@ -61,8 +61,8 @@ async fn truncated_or_corrupt_gzip_is_always_an_error() {
 async fn a_truncated_response_is_not_retried() {
     let short = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{\"kind\"";
     let error = send(Act::Send(short.into())).await;
-    let expected = "GET /api/v1/namespaces/ns/pods/a: connection lost while reading the response";
-    assert_eq!(error.to_string(), expected);
+    let expected = "GET /api/v1/namespaces/ns/pods/a failed: connection lost while reading the response";
+    assert_eq!(with_cause(&error), expected);
 }
 
 #[tokio::test]
@@ -147,9 +147,9 @@ async fn an_endless_response_is_cut_off_at_the_limit_compressed_or_not() {
         let is_too_large =
             matches!(error, RequestError::Body { source: BodyError::TooLarge { limit: LIMIT }, .. });
         assert!(is_too_large, "{name}: {error:?}");
-        let expected = "GET /api/v1/pods: response is larger than the limit of 1048576 bytes; use pages or a \
+        let expected = "GET /api/v1/pods failed: response is larger than the limit of 1048576 bytes; use pages or a \
                         selector, or raise the limit";
-        assert_eq!(error.to_string(), expected, "{name}");
+        assert_eq!(with_cause(&error), expected, "{name}");
         assert!(server.sent() <= most + SOCKETS, "{name}: {}", server.sent());
         assert_eq!(server.requests(), 1, "{name}");
     }
@@ -176,7 +176,7 @@ async fn a_single_object_is_limited_like_a_list_item() {
     let server = Scripted::start(vec![Act::Send(head.into())]).await;
     let pods = Client::new(&server.config()).unwrap().dynamic(&"v1".parse().unwrap(), "pods").namespace("ns");
     let error = pods.get("a").await.unwrap_err();
-    assert!(error.to_string().contains("larger than the limit of 16777216 bytes"), "{error}");
+    assert!(with_cause(&error).contains("larger than the limit of 16777216 bytes"), "{error}");
 }
 
 #[tokio::test]

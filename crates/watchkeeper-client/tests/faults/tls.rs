@@ -14,10 +14,11 @@ use watchkeeper_apiserver::server::ApiServer;
 use watchkeeper_client::Config;
 use watchkeeper_client::config::{Authorities, Proxy};
 use watchkeeper_client::rest::RequestError;
+use watchkeeper_core::ErrorChain;
 use watchkeeper_testkit::{Direction, FaultProxy, NetworkFault};
 
 use super::scripted::{Act, plain, read_request, response};
-use super::{core, support};
+use super::{core, support, with_cause};
 
 /// Returns the TLS error of `GET /version`, which must fail without a retry.
 async fn tls_error(config: &Config) -> String {
@@ -25,8 +26,9 @@ async fn tls_error(config: &Config) -> String {
     let error = core(config).get().abs_path("/version").send().await.unwrap_err();
     assert!(started.elapsed() < Duration::from_millis(900), "{error} was retried");
     assert!(matches!(error, RequestError::Transport { .. }) && !error.may_have_happened(), "{error:?}");
-    let start = format!("GET /version: TLS handshake with {} failed: ", config.server.authority().unwrap());
-    let text = error.to_string();
+    let start =
+        format!("GET /version failed: TLS handshake with {} failed: ", config.server.authority().unwrap());
+    let text = ErrorChain(&error).to_string();
     text.strip_prefix(&start).unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
@@ -141,8 +143,8 @@ async fn a_silent_tls_server_times_out_after_ten_seconds() {
     let error = request.await.unwrap().unwrap_err();
     let after = started.elapsed();
     tokio::time::resume();
-    let expected = format!("GET /version: connecting to {} timed out after 10s", proxy.address());
-    assert_eq!(error.to_string(), expected);
+    let expected = format!("GET /version failed: connecting to {} timed out after 10s", proxy.address());
+    assert_eq!(with_cause(&error), expected);
     assert!(after > Duration::from_secs(8) && after < Duration::from_millis(10_010), "{after:?}");
     proxy.stop().await;
     server.stop().await;
@@ -157,8 +159,8 @@ async fn the_connect_timeout_is_configurable() {
     config.server = proxy.url(server.url()).parse().unwrap();
     config.connect_timeout = Duration::from_millis(250);
     let error = core(&config).get().abs_path("/version").send().await.unwrap_err();
-    let expected = format!("GET /version: connecting to {} timed out after 0.25s", proxy.address());
-    assert_eq!(error.to_string(), expected);
+    let expected = format!("GET /version failed: connecting to {} timed out after 0.25s", proxy.address());
+    assert_eq!(with_cause(&error), expected);
     assert!(!error.may_have_happened());
     proxy.stop().await;
     server.stop().await;
@@ -170,6 +172,6 @@ async fn tls_instead_of_plain_http_is_an_error() {
     let (address, _) = server_valid_in(2000, 2900).await;
     let started = Instant::now();
     let error = core(&plain(address)).get().abs_path("/version").send().await.unwrap_err();
-    assert_eq!(error.to_string(), "GET /version: invalid HTTP response");
+    assert_eq!(with_cause(&error), "GET /version failed: invalid HTTP response");
     assert!(started.elapsed() < Duration::from_millis(900));
 }

@@ -9,7 +9,7 @@ use watchkeeper_client::transport::{BodyError, DEAD_AFTER};
 use watchkeeper_client::{Config, RestClient};
 use watchkeeper_testkit::{Direction, Fault, FaultProxy, NetworkFault, Requests, TestCluster, Verb};
 
-use super::{core, support};
+use super::{core, support, with_cause};
 
 /// Tokio's timers have a resolution of a millisecond.
 const TICK: Duration = Duration::from_millis(10);
@@ -84,8 +84,8 @@ async fn an_unreachable_server_is_named_and_used_again_when_it_is_back() {
     let world = World::start().await;
     world.proxy.refuse().await.unwrap();
     let error = world.list().send().await.unwrap_err();
-    let expected = format!("GET {}: failed to connect to {}", world.path(), world.proxy.address());
-    assert_eq!(error.to_string(), expected);
+    let expected = format!("GET {} failed: failed to connect to {}", world.path(), world.proxy.address());
+    assert_eq!(with_cause(&error), expected);
     assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_connection_refused()));
     world.proxy.accept().await.unwrap();
     world.list().send().await.unwrap();
@@ -100,8 +100,8 @@ async fn a_list_interrupted_half_way_is_an_error() {
             world.proxy.inject_on_connect(trouble.clone().after(20_000).times(1));
             let error = world.list().send().await.unwrap_err();
             assert!(matches!(error, RequestError::Body { source: BodyError::Lost(_), .. }), "{error:?}");
-            let expected = format!("GET {}: connection lost while reading the response", world.path());
-            assert_eq!(error.to_string(), expected);
+            let expected = format!("GET {} failed: connection lost while reading the response", world.path());
+            assert_eq!(with_cause(&error), expected);
             assert_eq!((world.proxy.counts().connections, world.proxy.counts().injected), (1, 1));
             world.list().send().await.unwrap(); // over a new connection
             assert_eq!(world.proxy.counts().connections, 2);
@@ -123,8 +123,8 @@ async fn a_get_is_retried_after_a_lost_connection_and_a_post_is_not() {
     let post = world.core.post().namespace(world.cluster.namespace()).resource("configmaps").object(&object);
     let error = post.send().await.unwrap_err();
     assert!(matches!(&error, RequestError::Transport { source, .. } if source.is_lost()), "{error:?}");
-    let expected = format!("POST {}: connection lost before the response", world.path());
-    assert_eq!(error.to_string(), expected);
+    let expected = format!("POST {} failed: connection lost before the response", world.path());
+    assert_eq!(with_cause(&error), expected);
     assert!(error.may_have_happened());
     assert_eq!(world.proxy.counts().connections, 2, "not retried");
     world.stop().await;
@@ -171,8 +171,8 @@ async fn a_request_on_a_half_open_connection_ends_in_time() {
     let error = post.object(&object).send().await.unwrap_err();
     let after = started.elapsed();
     tokio::time::resume();
-    let expected = format!("POST {}: connection lost before the response", world.path());
-    assert_eq!(error.to_string(), expected);
+    let expected = format!("POST {} failed: connection lost before the response", world.path());
+    assert_eq!(with_cause(&error), expected);
     assert!(after <= DEAD_AFTER + TICK && error.may_have_happened(), "{after:?}");
     assert!(world.cluster.object("v1", "ConfigMap", "a").await.unwrap().is_some(), "it was processed");
     world.stop().await;

@@ -31,7 +31,7 @@ use watchkeeper_core::{Object, ObjectKey};
 
 use crate::context::ControllerContext;
 use crate::resource::{DEPLOYMENTS, PODS, REPLICA_SETS};
-use crate::view::Deployment;
+use crate::view::{Deployment, decodable};
 use controller::Deployments;
 
 /// Number of workers.
@@ -63,7 +63,7 @@ impl Related {
         let (Some(namespace), None) = (set.metadata.key().namespace(), set.metadata.controller()) else {
             return Vec::new();
         };
-        let (all, _) = self.deployments.namespace(namespace).list(&Default::default()).partial();
+        let all = decodable(self.deployments.namespace(namespace).list(&Default::default()));
         let would_have = |deployment: &&Arc<Deployment>| {
             deployment.selector().is_some_and(|selector| selector.matches(|key| set.metadata.label(key)))
         };

@@ -5,7 +5,7 @@ use watchkeeper_client::dynamic::{DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_controller::TerminalError;
 use watchkeeper_controller::events::Event;
-use watchkeeper_core::{CauseType, Timestamp};
+use watchkeeper_core::{CauseType, ErrorChain, Timestamp};
 
 use super::conditions::{self, PROGRESSING, condition};
 use super::revision::{REVISION, highest, renewed, sized};
@@ -103,7 +103,7 @@ impl Rollout<'_> {
         if error.status().is_some_and(|status| status.cause(&terminating).is_some()) {
             return Halt::Failed(TerminalError::new(error).into());
         }
-        let message = format!("Failed to create new replica set {name:?}: {error}");
+        let message = format!("Failed to create new replica set {name:?}: {}", ErrorChain(&error));
         self.record(Event::warning("ReplicaSetCreateError", message.clone()));
         self.set_progress(condition(
             PROGRESSING,

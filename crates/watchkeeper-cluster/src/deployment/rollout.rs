@@ -12,7 +12,7 @@ use super::status::{count_replicas, is_complete, rollout_status};
 use watchkeeper_core::Timestamp;
 
 use crate::resource::DEPLOYMENTS;
-use crate::view::{Deployment, ReplicaSet};
+use crate::view::{Deployment, ReplicaSet, decodable};
 
 /// Why a rollout stopped early.
 pub(super) enum Halt {
@@ -168,7 +168,7 @@ impl<'a> Rollout<'a> {
                 !pod.is_finished()
                     && pod.metadata.controller().is_some_and(|controller| controller.uid == *uid)
             };
-            set.status.replicas > 0 || pods.owned_by(uid).partial().0.iter().any(|pod| belongs(pod))
+            set.status.replicas > 0 || decodable(pods.owned_by(uid)).iter().any(|pod| belongs(pod))
         })
     }
 

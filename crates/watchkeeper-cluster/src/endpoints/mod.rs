@@ -20,6 +20,7 @@ use watchkeeper_core::{LabelSelector, Object, ObjectKey};
 
 use crate::context::ControllerContext;
 use crate::resource::{PODS, SERVICES};
+use crate::view::decodable;
 use member::Member;
 use view::{Pod, Service};
 
@@ -50,7 +51,7 @@ impl Members {
     /// Returns the services that select a pod.
     fn selecting(&self, pod: &Object) -> Vec<ObjectKey> {
         let Some(namespace) = pod.metadata.key().namespace() else { return Vec::new() };
-        let (services, _) = self.services.namespace(namespace).list(&LabelSelector::default()).partial();
+        let services = decodable(self.services.namespace(namespace).list(&LabelSelector::default()));
         let selects = |service: &Arc<Service>| {
             let selector = service.spec.selector.as_ref().filter(|selector| !selector.is_empty());
             selector.is_some_and(|selector| {
@@ -64,7 +65,7 @@ impl Members {
     fn of(&self, service: &Service) -> Option<Vec<Member>> {
         let selector = service.spec.selector.as_ref().filter(|_| service.spec.kind != "ExternalName")?;
         let labels = LabelSelector::from_labels(selector).ok().filter(|_| !selector.is_empty())?;
-        let (pods, _) = self.pods.namespace(&service.metadata.namespace).list(&labels).partial();
+        let pods = decodable(self.pods.namespace(&service.metadata.namespace).list(&labels));
         Some(pods.iter().filter_map(|pod| Member::of(pod, service)).collect())
     }
 }

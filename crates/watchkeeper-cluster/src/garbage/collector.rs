@@ -7,6 +7,7 @@
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use parking_lot::Mutex;
 use watchkeeper_client::dynamic::Propagation;
+use watchkeeper_core::ErrorChain;
 use watchkeeper_workqueue::{Item, WorkQueue};
 
 use super::graph::{Due, Graph, Known};
@@ -224,9 +225,12 @@ fn settle(item: Item<Task>, outcome: Result<TaskOutcome, CollectError>) {
         Ok(TaskOutcome::Retry) => item.retry(),
         Err(error) => {
             let task = item.key();
+            let chain = ErrorChain(&error);
             match &error {
-                CollectError::Unmapped(_) => tracing::debug!(?task, %error, "no REST mapping yet; retrying"),
-                _ => tracing::warn!(?task, %error, "failed to collect garbage; retrying"),
+                CollectError::Unmapped(_) => {
+                    tracing::debug!(?task, error = %chain, "no REST mapping yet; retrying")
+                }
+                _ => tracing::warn!(?task, error = %chain, "failed to collect garbage; retrying"),
             }
             item.retry();
         }

@@ -16,7 +16,7 @@ use watchkeeper_cache::handler::Subscription;
 use watchkeeper_cache::{Informer, InformerFactory};
 use watchkeeper_client::DiscoveryClient;
 use watchkeeper_client::discovery::{ApiResource, Discovered, Discovery as _};
-use watchkeeper_core::{Collection, GroupVersion, Object};
+use watchkeeper_core::{Collection, ErrorChain, GroupVersion, Object};
 use watchkeeper_wire::decode;
 
 use super::collector::Collector;
@@ -87,7 +87,7 @@ impl Monitors {
         let found = match self.discovery.discover().await {
             Ok(found) => found,
             Err(error) => {
-                tracing::warn!(%error, "discovery failed; retrying later");
+                tracing::warn!(error = %ErrorChain(&error), "discovery failed; retrying later");
                 return Vec::new();
             }
         };

@@ -8,7 +8,7 @@ use watchkeeper_client::discovery::ApiResource;
 use watchkeeper_client::dynamic::{DeleteOptions, ListOptions, Propagation};
 use watchkeeper_client::resource::ResourceClient;
 use watchkeeper_client::rest::RequestError;
-use watchkeeper_core::{GroupVersion, GroupVersionResource, Status};
+use watchkeeper_core::{ErrorChain, GroupVersion, GroupVersionResource, Status};
 
 /// Estimated time that finalizers take, in seconds.
 const FINALIZER_ESTIMATE: i64 = 15;
@@ -98,7 +98,7 @@ impl Content {
     }
 
     async fn try_delete(&self, since: i64, left: &mut Left) -> Result<(), String> {
-        let text = |error: RequestError| error.to_string();
+        let text = |error: RequestError| ErrorChain(&error).to_string();
         let estimate = self.estimate().await.map_err(text)?;
         left.estimate = if since >= estimate { 0 } else { estimate };
         if !self.delete_all().await.map_err(text)? {

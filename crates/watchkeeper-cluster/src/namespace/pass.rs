@@ -11,7 +11,7 @@ use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_client::{Client, DiscoveryClient};
 use watchkeeper_controller::Error;
-use watchkeeper_core::Timestamp;
+use watchkeeper_core::{ErrorChain, Timestamp};
 
 use super::conditions::{Conditions, Totals};
 use super::content::{Content, Left};
@@ -90,8 +90,9 @@ impl Namespaces {
                 Some(discovered)
             }
             Err(error) => {
-                found.conditions.discovery_failed(&error.to_string());
-                found.errors.push(error.to_string());
+                let why = ErrorChain(&error).to_string();
+                found.conditions.discovery_failed(&why);
+                found.errors.push(why);
                 None
             }
         }
@@ -107,7 +108,7 @@ impl Namespaces {
         match self.api.update_status(&namespace, &WriteOptions::default()).await {
             Ok(written) => written,
             Err(error) => {
-                tracing::debug!(namespace = namespace.name(), %error, "failed to write conditions");
+                tracing::debug!(namespace = namespace.name(), error = %ErrorChain(&error), "failed to write conditions");
                 namespace
             }
         }

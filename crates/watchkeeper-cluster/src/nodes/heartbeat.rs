@@ -12,7 +12,7 @@ use watchkeeper_client::dynamic::{DynamicApi, DynamicObject, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
 use super::{LEASE_NAMESPACE, Machine, Node, SimulatedNodes, registration};
-use watchkeeper_core::Timestamp;
+use watchkeeper_core::{ErrorChain, Timestamp};
 
 use crate::context::ControllerContext;
 use crate::resource::{LEASES, NODES};
@@ -145,5 +145,5 @@ fn ignore_not_found(written: Result<DynamicObject, RequestError>) -> Result<(), 
 }
 
 fn warn(machine: &Machine, error: &RequestError) {
-    tracing::warn!(node = machine.name, %error, "failed to write heartbeat; retrying");
+    tracing::warn!(node = machine.name, error = %ErrorChain(error), "failed to write heartbeat; retrying");
 }

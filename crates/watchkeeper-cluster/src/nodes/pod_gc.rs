@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use watchkeeper_cache::{Keep, Reader};
+use watchkeeper_core::ErrorChain;
 
 use super::Node;
 use super::pods::Pods;
@@ -68,7 +69,7 @@ impl Sweep {
             let why = ("DeletionByPodGC", "PodGC: node no longer exists");
             if let Err(error) = self.pods.disrupt(&pod, phase, why, Some(0)).await {
                 let key = pod.metadata.key();
-                tracing::warn!(%key, %error, "failed to delete a pod of a removed node; retrying");
+                tracing::warn!(%key, error = %ErrorChain(&error), "failed to delete a pod of a removed node; retrying");
             }
         }
     }

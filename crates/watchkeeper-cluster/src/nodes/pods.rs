@@ -12,7 +12,7 @@ use watchkeeper_core::Timestamp;
 use crate::context::ControllerContext;
 use crate::kubelet::BY_NODE;
 use crate::resource::PODS;
-use crate::view::{Condition, Meta};
+use crate::view::{Condition, Meta, decodable};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -48,7 +48,7 @@ impl Pods {
     }
 
     pub(super) fn on(&self, node: &str) -> Vec<std::sync::Arc<Pod>> {
-        self.reader.by_index(BY_NODE, node).map(|listed| listed.partial().0).unwrap_or_default()
+        self.reader.by_index(BY_NODE, node).map(decodable).unwrap_or_default() // there are no pods before the index
     }
 
     /// Returns the names of all nodes that have pods.

@@ -9,7 +9,7 @@ use watchkeeper_cache::{Keep, Reader};
 use watchkeeper_client::dynamic::DynamicApi;
 use watchkeeper_controller::events::{EventApi, EventRecorder};
 use watchkeeper_controller::{Action, Error, Request};
-use watchkeeper_core::{LabelSelector, Timestamp};
+use watchkeeper_core::{ErrorChain, LabelSelector, Timestamp};
 
 use super::pods::{Pods, PodsError};
 use super::ranking::{PodsPerNode, rank};
@@ -18,7 +18,7 @@ use crate::claim::Claim;
 use crate::context::{ControllerContext, Reconcile};
 use crate::resource::{PODS, REPLICA_SETS};
 use crate::updater::ObjectUpdater;
-use crate::view::{Pod, ReplicaSet};
+use crate::view::{Pod, ReplicaSet, decodable};
 
 /// Maximum number of pods created or deleted per call; the rest follows once these are observed
 /// (`replica_set.W1`).
@@ -71,7 +71,7 @@ impl Reconcile for ReplicaSets {
                 && selector.matches(|key| pod.metadata.labels.get(key).map(String::as_str))
         };
         let terminating = ended.iter().filter(|pod| pod.is_terminating()).filter(is_mine).count();
-        let message = failure.as_ref().map(ToString::to_string);
+        let message = failure.as_ref().map(|error| ErrorChain(error).to_string());
         let status = status(&set, &active, terminating, message.as_deref(), now);
         if status != set.status {
             let value = serde_json::to_value(&status)?;
@@ -143,10 +143,10 @@ impl ReplicaSets {
         let of_owner = |set: &&Arc<ReplicaSet>| {
             set.metadata.controller().is_some_and(|controller| controller.uid == owner.uid)
         };
-        let (related, _) = self.sets.owned_by(&owner.uid).partial();
+        let related = decodable(self.sets.owned_by(&owner.uid));
         let namespace = self.pods.namespace(&set.metadata.namespace);
         let selectors = related.iter().filter(of_owner).filter_map(|set| set.selector());
-        let pods = selectors.flat_map(|selector| namespace.list(&selector).partial().0);
+        let pods = selectors.flat_map(|selector| decodable(namespace.list(&selector)));
         let mut seen = HashSet::new();
         let pods: Vec<_> = pods.filter(|pod| seen.insert(pod.metadata.uid.clone())).collect();
         pods.iter().map(|pod| &**pod).collect()

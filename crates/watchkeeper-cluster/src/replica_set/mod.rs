@@ -19,7 +19,7 @@ use watchkeeper_core::{Object, ObjectKey};
 
 use crate::context::ControllerContext;
 use crate::resource::{PODS, REPLICA_SETS};
-use crate::view::{Meta, selector};
+use crate::view::{Meta, decodable, selector};
 use controller::ReplicaSets;
 
 /// Number of workers.
@@ -58,7 +58,7 @@ impl Selecting {
         let (Some(namespace), None) = (pod.metadata.key().namespace(), pod.metadata.controller()) else {
             return Vec::new();
         };
-        let (all, _) = self.sets.namespace(namespace).list(&Default::default()).partial();
+        let all = decodable(self.sets.namespace(namespace).list(&Default::default()));
         let would_have = |set: &&std::sync::Arc<Selector>| {
             selector(set.spec.selector.as_ref())
                 .is_some_and(|selector| selector.matches(|key| pod.metadata.label(key)))

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use watchkeeper_client::dynamic::{DeleteOptions, DynamicApi, DynamicObject, NotAnObject, WriteOptions};
 use watchkeeper_client::rest::RequestError;
 use watchkeeper_controller::events::{Event, EventRecorder};
-use watchkeeper_core::CauseType;
+use watchkeeper_core::{CauseType, ErrorChain};
 
 use super::batch::{in_parallel, slow_start};
 use crate::resource::REPLICA_SETS;
@@ -15,13 +15,13 @@ use crate::view::{Meta, Pod, ReplicaSet};
 /// Why the number of pods is not the desired one.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PodsError {
-    #[error("{0}")]
+    #[error(transparent)]
     Create(RequestError),
     /// The namespace is being deleted: nothing can be created in it.
-    #[error("{0}")]
+    #[error(transparent)]
     Terminating(RequestError),
-    #[error("unable to delete pods: {0}")]
-    Delete(RequestError),
+    #[error("unable to delete pods")]
+    Delete(#[source] RequestError),
     #[error("unable to create pods, no labels")]
     NoLabels,
     #[error("pod template is not an object")]
@@ -54,7 +54,10 @@ impl Pods {
             }
             Err(error) if is_terminating(&error) => Err(PodsError::Terminating(error)),
             Err(error) => {
-                self.record(Event::warning("FailedCreate", format!("Error creating: {error}")));
+                self.record(Event::warning(
+                    "FailedCreate",
+                    format!("Error creating: {}", ErrorChain(&error)),
+                ));
                 Err(PodsError::Create(error))
             }
         }
@@ -80,7 +83,10 @@ impl Pods {
             // Another client was faster.
             Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
             Err(error) => {
-                self.record(Event::warning("FailedDelete", format!("Error deleting: {error}")));
+                self.record(Event::warning(
+                    "FailedDelete",
+                    format!("Error deleting: {}", ErrorChain(&error)),
+                ));
                 Err(PodsError::Delete(error))
             }
         }

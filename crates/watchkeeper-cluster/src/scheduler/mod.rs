@@ -38,6 +38,7 @@ use crate::context::{ControllerContext, Reconcile};
 use crate::nodes::Node;
 use crate::resource::{NODES, PODS};
 use crate::timings::Timings;
+use crate::view::decodable;
 use fit::Unfit;
 use ledger::Ledger;
 use view::Pod;
@@ -107,7 +108,7 @@ impl Reconcile for Scheduler {
             return Ok(Action::await_change()); // shutting down
         }
         self.waiting.lock().insert(key.clone());
-        let (nodes, _) = self.nodes.list(&LabelSelector::default()).partial();
+        let nodes = decodable(self.nodes.list(&LabelSelector::default()));
         match self.ledger.assume(key, &pod, &nodes) {
             Ok(node) => {
                 self.waiting.lock().remove(key);

@@ -7,7 +7,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use watchkeeper_client::Client;
 use watchkeeper_client::discovery::{Discovery as _, DiscoveryClient};
 use watchkeeper_client::rest::Content;
-use watchkeeper_core::GroupVersion;
+use watchkeeper_core::{ErrorChain, GroupVersion};
 
 use super::clock::Clock;
 use super::event::{Event, Recorded, Source};
@@ -52,7 +52,7 @@ impl EventRecorder {
         let api = match discovery.resources(&events).await {
             Ok(_) => EventApi::Events,
             Err(error) => {
-                tracing::debug!(%error, "events.k8s.io/v1 not available; writing v1 events");
+                tracing::debug!(error = %ErrorChain(&error), "events.k8s.io/v1 not available; writing v1 events");
                 EventApi::Core
             }
         };

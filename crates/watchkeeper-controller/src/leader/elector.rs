@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
-use watchkeeper_core::{HealthCheck, Timestamp};
+use watchkeeper_core::{ErrorChain, HealthCheck, Timestamp};
 use watchkeeper_metrics::{RegisterError, Registry};
 
 use super::leadership::{Leadership, State};
@@ -310,7 +310,7 @@ impl<S: LeaseStore> Elector<S> {
     }
 
     fn warn(&self, error: &LeaseError) {
-        let source = std::error::Error::source(error).map(ToString::to_string);
-        tracing::warn!(identity = self.identity, %error, source, "failed to acquire or renew the lease; retrying");
+        let error = ErrorChain(error);
+        tracing::warn!(identity = self.identity, %error, "failed to acquire or renew the lease; retrying");
     }
 }

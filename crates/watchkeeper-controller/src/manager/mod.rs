@@ -95,7 +95,7 @@ pub struct Manager {
     controllers: Vec<Added>,
     tasks: Vec<Task>,
     grace: Duration,
-    sync_timeout: Option<Duration>,
+    ready_timeout: Option<Duration>,
 }
 
 /// A task other than a controller.
@@ -118,7 +118,7 @@ impl Manager {
             controllers: Vec::new(),
             tasks: Vec::new(),
             grace: GRACE,
-            sync_timeout: None,
+            ready_timeout: None,
         }
     }
 
@@ -172,8 +172,8 @@ impl Manager {
 
     /// Sets a time limit for the first lists. Unlimited by default.
     #[must_use]
-    pub fn sync_within(mut self, sync_timeout: Duration) -> Self {
-        self.sync_timeout = Some(sync_timeout);
+    pub fn ready_within(mut self, ready_timeout: Duration) -> Self {
+        self.ready_timeout = Some(ready_timeout);
         self
     }
 
@@ -297,11 +297,11 @@ impl Manager {
 
     fn health(&self) -> Health {
         let (factory, informers) = (self.factory.clone(), self.informers());
-        let synced = move || match late(&factory, &informers) {
+        let ready = move || match late(&factory, &informers) {
             late if late.is_empty() => Ok(()),
-            late => Err(format!("not synced: {}", late.join("; "))),
+            late => Err(format!("informers not ready: {}", late.join("; "))),
         };
-        let health = Health::default().check(HealthCheck::new("informer-sync", synced).ready_only());
+        let health = Health::default().check(HealthCheck::new("informer-sync", ready).ready_only());
         self.checks.iter().cloned().fold(health, Health::check)
     }
 
@@ -313,22 +313,22 @@ impl Manager {
     /// Waits for the first lists and the leadership, and runs the controllers until shutdown starts.
     async fn work(self, shutdown: Shutdown) {
         let informers = self.informers();
-        let synced = async {
+        let ready = async {
             for informer in &informers {
                 informer.wait_until_ready().await; // one that ends first also ends its controller
             }
             self.factory.start(); // starts informers requested meanwhile
             let _ = self.factory.wait_until_ready(Duration::MAX).await; // an error: no informers, or they have ended
         };
-        let sync_timeout = self.sync_timeout.unwrap_or(Duration::MAX);
+        let ready_timeout = self.ready_timeout.unwrap_or(Duration::MAX);
         let in_time = tokio::select! {
             biased;
             () = shutdown.started() => return,
-            in_time = tokio::time::timeout(sync_timeout, synced) => in_time.is_ok(),
+            in_time = tokio::time::timeout(ready_timeout, ready) => in_time.is_ok(),
         };
         if !in_time {
             let late = late(&self.factory, &informers);
-            return shutdown.fail(ManagerError::NotSynced { late, after: sync_timeout });
+            return shutdown.fail(ManagerError::NotReady { late, after: ready_timeout });
         }
         let led = Led { controllers: self.controllers, shutdown };
         match self.elector {

@@ -34,9 +34,9 @@ pub enum ManagerError {
     /// A metric of the same name but another type is registered.
     #[error("failed to register controller metrics")]
     Metrics(#[source] RegisterError),
-    /// The first lists took longer than [`sync_within`](super::Manager::sync_within).
-    #[error("not synced after {after:?}: {}", .late.join("; "))]
-    NotSynced {
+    /// The first lists took longer than [`ready_within`](super::Manager::ready_within).
+    #[error("informers not ready after {after:?}: {}", .late.join("; "))]
+    NotReady {
         /// The informers without a first list, each with the cause: `pods.v1: list failed: ... (401)`.
         late: Vec<String>,
         /// The time limit.

@@ -103,10 +103,10 @@ async fn it_can_be_stopped_before_the_first_list_and_reports_unsynced_informers(
     assert!(story.entries().is_empty());
 
     let late = factory(Duration::from_secs(100));
-    let mut manager = Manager::new(&late).sync_within(Duration::from_secs(5));
+    let mut manager = Manager::new(&late).ready_within(Duration::from_secs(5));
     manager.add(controller("shops", &late), story.recording("called"), Arc::new(()));
     match manager.run_until(std::future::pending()).await {
-        Err(ManagerError::NotSynced { late, after }) => {
+        Err(ManagerError::NotReady { late, after }) => {
             assert_eq!(
                 (late, after.as_secs()),
                 (vec!["shops.v1.example.com: waiting for the server's response".to_owned()], 5)

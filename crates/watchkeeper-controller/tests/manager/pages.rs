@@ -43,8 +43,7 @@ async fn it_is_live_at_once_and_ready_once_all_informers_are_synced() {
         assert_eq!(get(address, "/healthz?verbose").await.1, "[+]ping ok\nhealthz check passed\n");
         let report = "[+]ping ok\n[-]informer-sync failed: reason withheld\nreadyz check failed\n";
         assert_eq!(get(address, "/readyz").await, (500, report.to_owned()));
-        let reason =
-            "internal server error: not synced: shops.v1.example.com: waiting for the server's response\n";
+        let reason = "internal server error: informers not ready: shops.v1.example.com: waiting for the server's response\n";
         assert_eq!(get(address, "/readyz/informer-sync").await, (500, reason.to_owned()));
         assert_eq!(get(address, "/readyz?exclude=informer-sync").await.0, 200);
         assert_eq!(get(address, "/metrics").await, (404, "404 page not found\n".to_owned()));

@@ -36,8 +36,8 @@ pub type WatchStream = Pin<Box<dyn Stream<Item = Result<WatchEvent, WatchError>>
 
 /// A future that opens a watch.
 ///
-/// It fails if the server rejects the watch, which the reflector reports. A failure after that is an
-/// item of the stream, and is retried without a report.
+/// It fails if the watch cannot be opened: the server rejects it, or cannot be reached. A failure after
+/// that is an item of the stream.
 pub type WatchFuture = Pin<Box<dyn Future<Output = Result<WatchStream, WatchError>> + Send>>;
 
 /// A collection that can be listed and watched, as client-go's `ListerWatcher`.

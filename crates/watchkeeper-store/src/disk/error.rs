@@ -56,7 +56,7 @@ pub enum OpenError {
         found: u64,
     },
     /// Check that the directory can be read and written.
-    #[error("cannot use {}", path.display())]
+    #[error("failed to read or write {}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use watchkeeper_client::{Secret, Transport};
+use watchkeeper_core::ErrorChain;
 
 use super::review_cache::{Digest, ReviewCache};
 use super::{AccessError, ResourceAttributes, User};
@@ -161,9 +162,9 @@ impl Reviews {
             .header(ACCEPT, "application/json")
             .body(review.to_string().into());
         let request = request.map_err(|error| error.to_string())?;
-        let response = self.transport.send(request).await.map_err(|error| error.to_string())?;
+        let response = self.transport.send(request).await.map_err(|error| ErrorChain(&error).to_string())?;
         let code = response.status();
-        let body = response.into_body().bytes().await.map_err(|error| error.to_string())?;
+        let body = response.into_body().bytes().await.map_err(|error| ErrorChain(&error).to_string())?;
         if !code.is_success() {
             let message = serde_json::from_slice::<watchkeeper_core::Status>(&body);
             let message = message.map(|status| format!(": {}", status.message)).unwrap_or_default();

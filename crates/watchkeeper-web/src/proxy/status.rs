@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use axum::response::Response;
-use watchkeeper_core::{Outcome, Status, StatusReason};
+use watchkeeper_core::{ErrorChain, Outcome, Status, StatusReason};
 
 use crate::access::status_response;
 
@@ -36,16 +36,7 @@ pub(super) fn not_found(path: &str) -> Box<Status> {
 
 /// Creates the error for an API server that does not respond.
 pub(super) fn bad_gateway(error: &(dyn Error + 'static)) -> Box<Status> {
-    let mut message = format!("the API server did not respond: {error}");
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !message.ends_with(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = error.source();
-    }
+    let message = format!("the API server did not respond: {}", ErrorChain(error));
     Box::new(Status {
         outcome: Some(Outcome::Failure),
         message,

@@ -60,10 +60,10 @@ pub const BATCH: usize = 500;
 pub const REPLAY_MESSAGES: usize = 512;
 /// Maximum size of the replay buffer, in bytes. The last message is always kept.
 pub const REPLAY_BYTES: usize = 1 << 20;
-/// Time without a message after which a ping is sent.
+/// Time without a message after which a comment is sent, so that proxies keep the connection.
 pub const PING: Duration = Duration::from_secs(15);
-/// Allowed values of `heartbeat`, in seconds: a ping is sent at least this often, so that clients detect a dead
-/// connection.
+/// Allowed values of `heartbeat`: the time in seconds without a message after which a ping event is sent, instead of a
+/// comment after [`PING`]. A client that receives nothing for longer knows that the connection is dead.
 pub const HEARTBEATS: RangeInclusive<u64> = 1..=60;
 /// Interval of repeated authorization.
 pub const REAUTHORIZE_EVERY: Duration = Duration::from_secs(60);

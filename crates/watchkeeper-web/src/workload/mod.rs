@@ -19,7 +19,7 @@ use serde::Serialize;
 use watchkeeper_cache::reader::{GetError, ListUndecodable};
 use watchkeeper_cache::store::by_field;
 use watchkeeper_cache::{InformerFactory, Keep, Reader};
-use watchkeeper_core::{Collection, LabelSelector, RequirementError};
+use watchkeeper_core::{Collection, ErrorChain, LabelSelector, RequirementError};
 
 use crate::event::Event;
 use pod::Pod;
@@ -145,9 +145,12 @@ impl Workloads {
         Ok(pods.iter().map(|pod| pod.state(self.last_event(&pod.metadata.uid))).collect())
     }
 
-    /// Returns the last event of a pod (`workload.W4`). Events that cannot be decoded are ignored.
+    /// Returns the last event of a pod (`workload.W4`). Events that cannot be decoded are logged and ignored.
     fn last_event(&self, uid: &str) -> Option<Arc<Event>> {
-        let (about, _) = self.events.by_index(BY_INVOLVED_OBJECT, uid).ok()?.partial();
+        let (about, undecodable) = self.events.by_index(BY_INVOLVED_OBJECT, uid).ok()?.partial();
+        for error in undecodable {
+            tracing::warn!(error = %ErrorChain(&error), "ignoring an event");
+        }
         about.into_iter().max_by(|one, other| one.last_seen().cmp(&other.last_seen()))
     }
 }

@@ -218,7 +218,7 @@ impl Field {
         self.form
     }
 
-    /// Returns when Go omits the field from JSON.
+    /// Returns the condition under which Go omits the field from JSON.
     pub fn omit(&self) -> Omit {
         self.omit
     }

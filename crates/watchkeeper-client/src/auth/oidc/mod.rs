@@ -223,7 +223,7 @@ fn authorities(settings: &BTreeMap<String, Secret>) -> Result<Authorities, AuthE
         (setting(settings, "idp-certificate-authority"), setting(settings, "idp-certificate-authority-data"));
     if !data.is_empty() {
         let text = STANDARD.decode(data.reveal()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let invalid = "auth-provider oidc: idp-certificate-authority-data is not valid base64 text";
+        let invalid = "auth-provider oidc: invalid idp-certificate-authority-data: not text in base64";
         return text.map(Authorities::Pem).ok_or_else(|| AuthError::new(invalid));
     }
     Ok(if file.is_empty() { Authorities::System } else { Authorities::File(file.reveal().into()) })

@@ -121,8 +121,9 @@ impl Client {
 
     /// Sends over a new connection, since refreshes are about an hour apart. Redirects are not followed.
     async fn send(&self, to: &Uri, mut request: Request<Body>) -> Result<(StatusCode, Bytes), AuthError> {
-        let failed =
-            |error: crate::transport::TransportError| AuthError::with_source(format!("{to}: {error}"), error);
+        let failed = |error: crate::transport::TransportError| {
+            AuthError::with_source(format!("request to {to} failed"), error)
+        };
         let mut parts = to.clone().into_parts();
         let path = parts.path_and_query.replace(http::uri::PathAndQuery::from_static("/"));
         let origin = Uri::from_parts(parts).map_err(|error| AuthError::with_source("invalid URL", error))?;

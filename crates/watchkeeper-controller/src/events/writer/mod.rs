@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use watchkeeper_core::ErrorChain;
 use watchkeeper_metrics::{RegisterError, Registry};
 
 use super::clock::Clock;
@@ -155,7 +156,7 @@ async fn write(sink: &impl EventSink, job: &Job<'_>) -> WriteOutcome {
         Ok(event) => return WriteOutcome::Written(event),
         Err(error) => error,
     };
-    let source = std::error::Error::source(&error).map(ToString::to_string);
+    let source = std::error::Error::source(&error).map(|source| ErrorChain(source).to_string());
     let (namespace, name) = (job.namespace, job.name);
     match error {
         WriteError::Exists(_) => {

@@ -53,7 +53,7 @@ fn an_unusable_directory_is_named_in_the_error() {
     let path = home.path().join("file");
     fs::write(&path, "").unwrap();
     let error = open(&path).unwrap_err();
-    assert_eq!(error.to_string(), format!("cannot use {}", path.display()));
+    assert_eq!(error.to_string(), format!("failed to read or write {}", path.display()));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_fifo_in_place_of_a_file_is_an_error_and_does_not_block_the_start() {
         let _may_not_be_there = fs::remove_file(&path);
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         let error = open(home.path()).unwrap_err();
-        assert_eq!(error.to_string(), format!("cannot use {}", path.display()));
+        assert_eq!(error.to_string(), format!("failed to read or write {}", path.display()));
         let source = std::error::Error::source(&error).unwrap();
         assert_eq!(source.to_string(), "not a regular file");
     }

@@ -1,4 +1,4 @@
-//! Stage: kubectl and watchkeeper on the same server, each with its own home directory, and a client to write with.
+//! Environment: kubectl and watchkeeper on the same server, each with its own home directory, and a client to write with.
 
 use std::path::Path;
 
@@ -19,24 +19,24 @@ use crate::{Outcome, program};
 const ATTEMPTS: usize = 30;
 
 /// Both programs on one server.
-pub(crate) struct Stage {
+pub(crate) struct Environment {
     pub(crate) theirs: Kubectl,
     pub(crate) ours: Kubectl,
     rest: RestClient,
     _home: TempDir,
 }
 
-impl Stage {
+impl Environment {
     /// Uses our server.
     pub(crate) fn embedded(server: &ApiServer) -> Outcome<Self> {
         let home = TempDir::new()?;
         let kubeconfig = home.path().join("kubeconfig");
         server.kubeconfig().write(&kubeconfig)?;
-        Self::set(home, &kubeconfig)
+        Self::new(home, &kubeconfig)
     }
 
     /// Uses the server of a kubeconfig.
-    pub(crate) fn set(home: TempDir, kubeconfig: &Path) -> Outcome<Self> {
+    pub(crate) fn new(home: TempDir, kubeconfig: &Path) -> Outcome<Self> {
         let config = Config::load(&Sources::File(kubeconfig.to_owned()), &Overrides::default())?;
         let rest = RestClient::new(Client::new(&config)?.transport().clone(), "/", Content::json());
         let theirs = Kubectl::new(kubeconfig, &home.path().join("theirs"))?;

@@ -1,4 +1,4 @@
-//! Going: a command that runs until it is dropped, such as a watch.
+//! Running command: a command that runs until it is dropped, such as a watch.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::Outcome;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running command and its standard output. The command is killed on drop.
-pub(crate) struct Going {
+pub(crate) struct RunningCommand {
     _child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-impl Going {
+impl RunningCommand {
     pub(crate) fn start(mut command: Command) -> Outcome<Self> {
         let mut child = command.spawn()?;
         let out = child.stdout.take().ok_or("stdout is not a pipe")?;
