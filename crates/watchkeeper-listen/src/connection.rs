@@ -1,7 +1,7 @@
 //! Connection: serves the requests of one client over HTTP/1.1 or HTTP/2.
 //!
 //! Input: a socket that the [`Listener`](crate::Listener) has accepted.
-//! Output: a [`Service`], one call per request.
+//! Output: a [`Service`](crate::Service), one call per request.
 //!
 //! The invariants are those of [`listener`](crate::listener).
 
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
+use futures_core::future::BoxFuture;
 use http::header::{CONNECTION, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderValue, StatusCode};
 use http_body_util::{Either, Full};
@@ -25,6 +26,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either as EitherStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -34,9 +37,12 @@ use crate::gather::Gathered;
 use crate::listener::{ConnectionLimits, Security};
 use crate::metered::Metered;
 use crate::progress::{CURRENT, StallTimeouts, unless_stalled};
-use crate::service::{Service, ServiceRequest};
+use crate::service::{AnyBody, AnyService, Handler, ServiceRequest};
 use crate::stall::Stalling;
 use crate::switch::Switch;
+
+/// A plain or a TLS connection: one type, so that hyper is compiled once for both.
+type Stream = EitherStream<TcpStream, TlsStream<TcpStream>>;
 
 /// The smallest read buffer that hyper accepts.
 const LEAST_HEAD_BYTES: usize = 8 << 10;
@@ -75,8 +81,8 @@ impl<F: Future<Output: Send> + Send + 'static> Executor<F> for Streams {
 }
 
 /// A connection, with what it needs of its listener.
-pub(super) struct Connection<S> {
-    pub(super) service: Arc<S>,
+pub(super) struct Connection {
+    pub(super) service: Arc<dyn AnyService>,
     pub(super) limits: ConnectionLimits,
     pub(super) stop: CancellationToken,
     pub(super) remote: SocketAddr,
@@ -86,7 +92,7 @@ pub(super) struct Connection<S> {
     pub(super) budget: Budget,
 }
 
-impl<S: Service> Connection<S> {
+impl Connection {
     /// Serves requests until the client disconnects, or the listener stops.
     pub(super) async fn accept(self, stream: TcpStream, security: Security) {
         let _ = stream.set_nodelay(true); // only an optimization
@@ -96,7 +102,8 @@ impl<S: Service> Connection<S> {
             else {
                 return;
             };
-            return Box::pin(self.serve(stream, None, protocol)).await;
+            let handler = self.service.clone().handler(None);
+            return Box::pin(self.serve(Stream::Left(stream), handler, protocol)).await;
         }
         let handshake = timeout(self.limits.handshake, async {
             let acceptor = TlsAcceptor::from(security.current().await?);
@@ -105,19 +112,16 @@ impl<S: Service> Connection<S> {
         let Some(Ok(Some(stream))) = self.stop.run_until_cancelled(handshake).await else { return };
         let (_, session) = stream.get_ref();
         let certificate = session.peer_certificates().and_then(|chain| chain.first());
-        let peer = certificate.and_then(|certificate| self.service.peer(certificate)).map(Arc::new);
+        let handler = self.service.clone().handler(certificate.map(AsRef::as_ref));
         let protocol = match session.alpn_protocol() {
             Some(b"h2") => Protocol::Http2,
             _ => Protocol::Http1,
         };
-        Box::pin(self.serve(stream, peer, protocol)).await;
+        Box::pin(self.serve(Stream::Right(stream), handler, protocol)).await;
     }
 
-    async fn serve<I>(self, stream: I, peer: Option<Arc<S::Peer>>, protocol: Protocol)
-    where
-        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let Self { service, limits, stop, remote, tracker, cut: cut_all, budget } = self;
+    async fn serve(self, stream: Stream, handler: Handler, protocol: Protocol) {
+        let Self { service: _, limits, stop, remote, tracker, cut: cut_all, budget } = self;
         let timeouts = StallTimeouts { stall: limits.stall, scarce: limits.stall_when_scarce };
         let over_http2 = matches!(protocol, Protocol::Http2);
         let begun = Arc::new(AtomicBool::new(false));
@@ -125,23 +129,24 @@ impl<S: Service> Connection<S> {
         let cut = CancellationToken::new();
         let switch = Switch::default();
         let ambiguous = Ambiguous::default();
-        let handler = {
+        let service = {
             let (begun, hang_up, stop, cut) = (begun.clone(), hang_up.clone(), stop.clone(), cut.clone());
             let (switch, ambiguous, budget) = (switch.clone(), ambiguous.clone(), budget.clone());
             service_fn(move |request: http::Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
                 let (stop, connection) = (stop.clone(), cut.clone());
-                let (peer, switch, budget) = (peer.clone(), switch.clone(), budget.clone());
+                let (switch, budget) = (switch.clone(), budget.clone());
                 // Only HTTP/1.1 has this header.
                 let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
                 let is_ambiguous = is_chunked && ambiguous.get();
-                let request = ServiceRequest { request, peer, remote, stop, connection, switch, budget };
-                let (service, hang_up) = (service.clone(), hang_up.clone());
+                let request =
+                    ServiceRequest { request, peer: None, remote, stop, connection, switch, budget };
+                let (handler, hang_up) = (handler.clone(), hang_up.clone());
                 async move {
                     if is_ambiguous {
                         return Ok(close_after(reject_ambiguous()));
                     }
-                    let response = respond(&*service, request, &hang_up, over_http2).await.map(Either::Left);
+                    let response = respond(&handler, request, &hang_up, over_http2).await.map(Either::Left);
                     Ok::<_, Infallible>(if is_chunked { close_after(response) } else { response })
                 }
             })
@@ -153,10 +158,10 @@ impl<S: Service> Connection<S> {
                     .timer(TokioTimer::new())
                     .header_read_timeout(limits.head)
                     .max_buf_size(limits.head_bytes.max(LEAST_HEAD_BYTES))
-                    .serve_connection(TokioIo::new(Stalling::new(stream, limits.stall)), handler)
+                    .serve_connection(TokioIo::new(Stalling::new(stream, limits.stall)), service)
                     .with_upgrades();
                 // An HTTP/1.1 connection is closed by a `Connection: close` header instead of `hang_up`.
-                let connection = Box::pin(drive(connection, &stop, None));
+                let connection: BoxFuture<'_, ()> = Box::pin(drive(connection, &stop, None));
                 let connection = unless_stalled(connection, Arc::default(), timeouts, budget, remote);
                 let ended = cut.run_until_cancelled(connection).await.flatten();
                 if let (Some(()), Some(then)) = (ended, switch.take()) {
@@ -176,14 +181,14 @@ impl<S: Service> Connection<S> {
                     .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
                     .keep_alive_interval(limits.ping_every)
                     .keep_alive_timeout(limits.ping_timeout)
-                    .serve_connection(TokioIo::new(Gathered::new(stream)), handler);
+                    .serve_connection(TokioIo::new(Gathered::new(stream)), service);
                 let silent = async {
                     tokio::time::sleep(limits.head).await;
                     if begun.load(Ordering::Relaxed) {
                         std::future::pending::<()>().await;
                     }
                 };
-                let connection = Box::pin(drive(connection, &stop, Some(&hang_up)));
+                let connection: BoxFuture<'_, ()> = Box::pin(drive(connection, &stop, Some(&hang_up)));
                 tokio::select! {
                     () = connection => {}
                     () = silent => {} // listener.C3
@@ -194,16 +199,16 @@ impl<S: Service> Connection<S> {
     }
 }
 
-/// Calls the service, and charges the body of its response to the budget of the connection.
-async fn respond<S: Service>(
-    service: &S,
-    request: ServiceRequest<S::Peer>,
+/// Calls the handler, and charges the body of its response to the budget of the connection.
+async fn respond(
+    handler: &Handler,
+    request: ServiceRequest<()>,
     hang_up: &CancellationToken,
     over_http2: bool,
-) -> http::Response<Metered<S::Body>> {
+) -> http::Response<Metered<AnyBody>> {
     let (method, uri) = (request.request.method().clone(), request.request.uri().clone());
     let budget = request.budget.clone();
-    let response = service.call(request).await;
+    let response = handler(request).await;
     let progress = CURRENT.try_with(Arc::clone).unwrap_or_default();
     progress.begin(&method, &uri);
     // Set for unauthenticated clients: they should not keep a connection for many requests.

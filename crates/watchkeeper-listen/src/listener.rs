@@ -26,6 +26,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_core::future::BoxFuture;
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -36,7 +37,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::budget::Budget;
 use crate::connection::Connection;
-use crate::service::Service;
+use crate::service::{AnyService, Service};
 
 /// Limits and timeouts of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -243,7 +244,15 @@ impl Listener {
     /// Serves connections until `stop` is cancelled, and returns once all of them have ended. Dropping the future
     /// closes all connections.
     pub async fn run<S: Service>(self, service: S, stop: CancellationToken) {
-        let service = Arc::new(service);
+        self.serve(Arc::new(service), stop).await;
+    }
+
+    /// Boxed, so that it is compiled in this crate.
+    fn serve(self, service: Arc<dyn AnyService>, stop: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(self.accept_all(service, stop))
+    }
+
+    async fn accept_all(self, service: Arc<dyn AnyService>, stop: CancellationToken) {
         let permits = Arc::new(Semaphore::new(self.limits.connections.clamp(1, Semaphore::MAX_PERMITS)));
         let mut connections = JoinSet::new();
         let (cut, tracker) = (CancellationToken::new(), TaskTracker::new());
