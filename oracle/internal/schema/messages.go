@@ -1,4 +1,5 @@
-package main
+// Package schema finds the messages of the Kubernetes API by walking its Go types.
+package schema
 
 import (
 	"cmp"
@@ -49,10 +50,18 @@ var schemaType = reflect.TypeFor[apiextensionsv1.JSONSchemaProps]()
 // raw bytes.
 var envelopeType = reflect.TypeFor[runtime.Unknown]()
 
-// message is a message of the tables and the lines of its fields.
-type message struct {
-	name   string
-	fields []string
+// Message is a message of the API.
+type Message struct {
+	Name   string
+	Type   reflect.Type
+	Fields []Field // sorted by protobuf number
+}
+
+// Field is a field of a message.
+type Field struct {
+	Number int
+	Name   string // as kinds.JSONName returns it
+	Line   string // its line in the schema tables
 }
 
 // walker collects all messages that are reachable from the root types.
@@ -63,14 +72,14 @@ type walker struct {
 
 // describe returns the messages that are reachable from the root types, sorted
 // by name.
-func describe(roots []reflect.Type) ([]message, error) {
+func describe(roots []reflect.Type) ([]Message, error) {
 	w := walker{byName: map[string]reflect.Type{}}
 	for _, root := range roots {
 		if _, err := w.enqueue(root); err != nil {
 			return nil, err
 		}
 	}
-	var messages []message
+	var messages []Message
 	var errs []error
 	for len(w.queue) > 0 {
 		next := w.queue[0]
@@ -79,9 +88,9 @@ func describe(roots []reflect.Type) ([]message, error) {
 		errs = append(errs, err)
 		fields, err := w.fields(next)
 		errs = append(errs, err)
-		messages = append(messages, message{name, fields})
+		messages = append(messages, Message{name, next, fields})
 	}
-	slices.SortFunc(messages, func(a, b message) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(messages, func(a, b Message) int { return cmp.Compare(a.Name, b.Name) })
 	return messages, errors.Join(errs...)
 }
 
@@ -104,46 +113,39 @@ func (w *walker) enqueue(t reflect.Type) (string, error) {
 	return name, nil
 }
 
-// fields returns the lines of a message's fields, sorted by number.
-func (w *walker) fields(t reflect.Type) ([]string, error) {
+// fields returns the fields of a message, sorted by number.
+func (w *walker) fields(t reflect.Type) ([]Field, error) {
 	if t != envelopeType {
 		if err := checkEncoding(t); err != nil {
 			return nil, err
 		}
 	}
-	type numbered struct {
-		number int
-		line   string
-	}
-	var fields []numbered
+	var fields []Field
 	wires := map[int]protowire.Type{}
 	var errs []error
 	for i := range t.NumField() {
-		field := t.Field(i)
-		number, wire, line, err := w.field(t, field)
+		field, wire, err := w.field(t, t.Field(i))
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("%s.%s: %w", t, field.Name, err))
-		case number != 0:
-			fields = append(fields, numbered{number, line})
-			wires[number] = wire
+			errs = append(errs, fmt.Errorf("%s.%s: %w", t, t.Field(i).Name, err))
+		case field.Number != 0:
+			fields = append(fields, field)
+			wires[field.Number] = wire
 		}
 	}
-	slices.SortFunc(fields, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
-	var lines []string
+	slices.SortFunc(fields, func(a, b Field) int { return cmp.Compare(a.Number, b.Number) })
 	for i, field := range fields {
-		if i > 0 && fields[i-1].number == field.number {
-			errs = append(errs, fmt.Errorf("%s has two fields with number %d", t, field.number))
+		if i > 0 && fields[i-1].Number == field.Number {
+			errs = append(errs, fmt.Errorf("%s has two fields with number %d", t, field.Number))
 		}
-		lines = append(lines, field.line)
 	}
 	errs = append(errs, verify(t, wires))
-	return lines, errors.Join(errs...)
+	return fields, errors.Join(errs...)
 }
 
-// field returns the protobuf number, wire type and line of a field. The number
-// is 0 for a field that is not in the tables.
-func (w *walker) field(owner reflect.Type, field reflect.StructField) (int, protowire.Type, string, error) {
+// field returns a field and its wire type. The number is 0 for a field that is
+// not in the tables.
+func (w *walker) field(owner reflect.Type, field reflect.StructField) (Field, protowire.Type, error) {
 	name, options := kinds.JSONName(field)
 	flags := ""
 	for _, option := range options {
@@ -154,25 +156,25 @@ func (w *walker) field(owner reflect.Type, field reflect.StructField) (int, prot
 		case "omitzero":
 			flags += "z"
 		default:
-			return 0, 0, "", fmt.Errorf("unknown JSON option %q", option)
+			return Field{}, 0, fmt.Errorf("unknown JSON option %q", option)
 		}
 	}
 	tag, has := field.Tag.Lookup("protobuf")
 	switch {
 	case !has && field.Type == reflect.TypeFor[metav1.TypeMeta]():
-		return 0, 0, "", nil // part of the envelope in protobuf
+		return Field{}, 0, nil // part of the envelope in protobuf
 	case !has && name == "-":
-		return 0, 0, "", nil // not serialized at all
+		return Field{}, 0, nil // not serialized at all
 	case !has:
-		return 0, 0, "", errors.New("has a JSON name but no protobuf number")
+		return Field{}, 0, errors.New("has a JSON name but no protobuf number")
 	case name == "-" && owner != envelopeType:
-		return 0, 0, "", errors.New("has a protobuf number but no JSON name")
+		return Field{}, 0, errors.New("has a protobuf number but no JSON name")
 	}
 	// Only the number in the tag is reliable. The wire type and the label are
 	// often wrong, so verify checks them against encoded bytes.
 	number, err := strconv.Atoi(strings.Split(tag, ",")[1])
 	if err != nil {
-		return 0, 0, "", err
+		return Field{}, 0, err
 	}
 
 	shape, leaf := "one", field.Type
@@ -188,13 +190,13 @@ func (w *walker) field(owner reflect.Type, field reflect.StructField) (int, prot
 		shape, leaf = "list", leaf.Elem()
 	case leaf.Kind() == reflect.Map:
 		if leaf.Key().Kind() != reflect.String {
-			return 0, 0, "", fmt.Errorf("unsupported map key type %s", leaf.Key())
+			return Field{}, 0, fmt.Errorf("unsupported map key type %s", leaf.Key())
 		}
 		shape, leaf = "map", leaf.Elem()
 	}
 	kind, err := w.typeName(leaf)
 	if err != nil {
-		return 0, 0, "", err
+		return Field{}, 0, err
 	}
 
 	line := fmt.Sprintf("%d %s %s %s %s", number, name, shape, kind, cmp.Or(flags, "-"))
@@ -205,7 +207,7 @@ func (w *walker) field(owner reflect.Type, field reflect.StructField) (int, prot
 	case strategy != "":
 		line += " " + strategy
 	}
-	return number, wireType(shape, kind), line, nil
+	return Field{number, name, line}, wireType(shape, kind), nil
 }
 
 // typeName returns the TYPE of a field whose pointer, list or map has been
