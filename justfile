@@ -26,6 +26,10 @@ oracle:
 tables:
     cd oracle && go run ./cmd/tables ../crates/watchkeeper-wire/tables/kinds.txt
 
+# Regenerates the documentation tables from the descriptions of the Kubernetes API.
+docs-table:
+    cd oracle && go run ./cmd/docs ../crates/watchkeeper-kinds/tables/docs.txt
+
 # Every fuzz target from a new seed, for this many seconds.
 fuzz seconds="60":
     fuzz/run --explore {{seconds}}
