@@ -22,6 +22,7 @@ pub mod quantity;
 mod read_options;
 pub mod schema;
 pub mod transcode;
+pub mod typed;
 mod values;
 pub mod yaml;
 

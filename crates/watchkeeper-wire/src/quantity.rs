@@ -43,6 +43,28 @@ pub fn canonical(text: &str) -> Option<Cow<'_, str>> {
     exact(&parts, exponent, notation).map(Cow::Owned)
 }
 
+/// Returns a quantity times 10^`places`, rounded away from zero to an integer; the ends of the range if it is exceeded,
+/// and 0 for a text that is not a quantity.
+pub(crate) fn scaled(text: &str, places: i64) -> i64 {
+    let Some(parts) = Parts::of(text) else { return 0 };
+    let Some((exponent, notation)) = suffix(parts.suffix) else { return 0 };
+    let digits = [parts.whole, parts.fraction].concat().into_bytes();
+    let mut amount = Decimal { digits, exponent: places - parts.fraction.len() as i64 };
+    match notation {
+        Notation::Binary => (0..exponent / 10).for_each(|_| amount.multiply(1024)),
+        _ => amount.exponent += exponent,
+    }
+    amount.round_up_to(0);
+    if amount.is_zero() {
+        return 0;
+    }
+    let magnitude = match amount.exceeds(i64::MAX as u64) {
+        true => i64::MAX,
+        false => amount.whole().and_then(|whole| i64::try_from(whole).ok()).unwrap_or(i64::MAX),
+    };
+    if parts.negative { -magnitude } else { magnitude }
+}
+
 /// The parts of a quantity: sign, integer and fractional digits, suffix.
 struct Parts<'a> {
     negative: bool,
@@ -394,6 +416,25 @@ mod tests {
         ("lots", None),
         ("\u{661}", None),
     ];
+
+    #[test]
+    fn values_are_rounded_away_from_zero_and_saturate() {
+        for (text, value, milli_value) in [
+            ("0", 0, 0),
+            ("500m", 1, 500),
+            ("-500m", -1, -500),
+            ("1.5", 2, 1_500),
+            ("2Gi", 2 << 30, (2 << 30) * 1_000),
+            ("1n", 1, 1),
+            ("12E6", 12_000_000, 12_000_000_000),
+            ("7Ei", 7 << 60, i64::MAX),
+            ("-10E", -i64::MAX, -i64::MAX),
+            ("1e2147483646", i64::MAX, i64::MAX),
+            ("1e-2147483648", 1, 1),
+        ] {
+            assert_eq!((scaled(text, 0), scaled(text, 3)), (value, milli_value), "{text}");
+        }
+    }
 
     #[test]
     fn quantities_are_written_as_in_go() {

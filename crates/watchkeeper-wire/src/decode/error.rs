@@ -25,6 +25,13 @@ pub enum DecodeError {
     },
 }
 
+impl DecodeError {
+    /// Creates an error for a generated type that is requested for an object of another type.
+    pub(crate) fn wrong_type(expected: &str, found: &str) -> Self {
+        Self::Mismatch(format!("expected {expected}, found {found}"))
+    }
+}
+
 impl serde::de::Error for DecodeError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::Mismatch(message.to_string())

@@ -3,50 +3,65 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 
 use super::DecodeError;
 use super::text::Text;
+use crate::typed::message_of_token;
 use crate::{Kind, Malformed, Problem};
 
 pub(super) fn decode<'de, T: Deserialize<'de>>(body: &'de [u8], kind: &'de Kind) -> Result<T, DecodeError> {
     // Validating the whole text once is cheaper than validating each string.
     let text = std::str::from_utf8(body)
         .map_err(|error| Malformed::new(error.valid_up_to(), Problem::InvalidUtf8))?;
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let value = T::deserialize(Typed { inner: &mut reader, kind }).map_err(DecodeError::Json)?;
-    reader.end().map_err(DecodeError::Json)?;
-    Ok(value)
+    T::deserialize(Typed { text, kind }).map_err(DecodeError::Json)
 }
 
 /// A deserializer of an object that begins with its type.
-struct Typed<'de, D> {
-    inner: D,
+struct Typed<'de> {
+    text: &'de str,
     kind: &'de Kind,
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Typed<'de, D> {
-    type Error = D::Error;
+impl<'de> Deserializer<'de> for Typed<'de> {
+    type Error = serde_json::Error;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_map(TypedVisitor { inner: visitor, kind: self.kind })
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, serde_json::Error> {
+        let mut reader = serde_json::Deserializer::from_str(self.text);
+        let value = reader.deserialize_map(TypedVisitor { inner: visitor, kind: self.kind })?;
+        reader.end()?;
+        Ok(value)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, serde_json::Error> {
         visitor.visit_some(self)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        visitor.visit_newtype_struct(self)
+    ) -> Result<V::Value, serde_json::Error> {
+        match message_of_token(name) {
+            None => visitor.visit_newtype_struct(self),
+            Some(expected) => match check_message(expected, self.kind) {
+                Ok(()) => visitor.visit_borrowed_str(self.text),
+                Err(error) => Err(serde_json::Error::custom(error)),
+            },
+        }
     }
 
     serde::forward_to_deserialize_any! {
         bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct
         seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// Checks that a kind has the message of a generated type.
+pub(super) fn check_message(expected: &str, kind: &Kind) -> Result<(), DecodeError> {
+    match kind.message() {
+        Some(message) if message.name() == expected => Ok(()),
+        _ => Err(DecodeError::wrong_type(expected, &kind.name().to_string())),
     }
 }
 

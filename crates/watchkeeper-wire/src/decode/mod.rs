@@ -14,12 +14,14 @@ mod text;
 mod value;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, Visitor};
 use watchkeeper_core::{Encoded, Encoding};
 
 pub use error::DecodeError;
 pub(crate) use fields::Fields;
 pub(crate) use value::RAW_JSON;
 
+use crate::typed::message_of_token;
 use crate::{Kind, values};
 
 /// Decodes a body as a `T`. Adds `apiVersion` and `kind`, which stored bodies lack, unless the kind has no version.
@@ -69,8 +71,44 @@ pub fn decode_bytes<'de, T: Deserialize<'de>>(
         }
         Encoding::Protobuf => {
             values::check_protobuf(kind.require_message()?, body)?;
-            let fields = Fields::of(body, kind)?;
-            T::deserialize(fields)
+            T::deserialize(Root { body, kind })
         }
+    }
+}
+
+/// A deserializer of a protobuf object.
+struct Root<'de> {
+    body: &'de [u8],
+    kind: &'de Kind,
+}
+
+impl<'de> Deserializer<'de> for Root<'de> {
+    type Error = DecodeError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        Fields::of(self.body, self.kind)?.deserialize_any(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match message_of_token(name) {
+            None => visitor.visit_newtype_struct(self),
+            Some(expected) => {
+                json::check_message(expected, self.kind)?;
+                visitor.visit_borrowed_bytes(self.body)
+            }
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }

@@ -14,6 +14,7 @@ use super::fields::{Elements, Entries, Fields, Map};
 use super::text::Text;
 use crate::protobuf::{Cursor, Tag, Wire, read_time};
 use crate::schema::{self, Field, Form, Message, Shape};
+use crate::typed::message_of_token;
 use crate::{Malformed, Problem, quantity};
 
 /// The newtype name by which the transcoder requests the bytes of raw JSON.
@@ -57,7 +58,7 @@ impl<'a, 'de> Value<'a, 'de> {
             Form::MicroTime => read_time(cursor.message()?)?.map_or(Value::Null, Value::MicroTime),
             Form::Quantity => read_quantity(cursor.message()?)?,
             Form::IntOrString => read_int_or_string(cursor.message()?)?,
-            Form::RawExtension | Form::FieldsV1 | Form::Json => match read_bytes(cursor.message()?)? {
+            Form::RawExtension | Form::FieldsV1 | Form::Json => match cursor.message()?.bytes_in(1)? {
                 Some(raw) if !raw.is_empty() => Value::Raw(raw),
                 _ => Value::Null,
             },
@@ -158,19 +159,6 @@ fn read_int_or_string<'a, 'de>(mut cursor: Cursor<'de>) -> Result<Value<'a, 'de>
     }
 }
 
-/// Reads field 1 of a message that only wraps bytes.
-fn read_bytes(mut cursor: Cursor<'_>) -> Result<Option<&[u8]>, Malformed> {
-    let mut bytes = None;
-    while let Some(tag) = cursor.tag()? {
-        match (tag.field, tag.wire) {
-            (1, Wire::Bytes) => bytes = Some(cursor.bytes()?),
-            (1, _) => cursor.expect(tag, Wire::Bytes)?,
-            _ => cursor.skip(tag.wire)?,
-        }
-    }
-    Ok(bytes)
-}
-
 fn read_schema(mut cursor: Cursor<'_>, number: u32) -> Result<Option<Cursor<'_>>, Malformed> {
     let mut schema = None;
     while let Some(tag) = cursor.tag()? {
@@ -266,6 +254,11 @@ impl<'de> Deserializer<'de> for &mut Nested<'_, 'de> {
         match self.value {
             Value::Raw(raw) if name == RAW_JSON => visitor.visit_borrowed_bytes(raw),
             _ if name == RAW_JSON => self.deserialize_any(visitor),
+            Value::Message(message, ref cursor) => match message_of_token(name) {
+                Some(expected) if expected == message.name() => visitor.visit_borrowed_bytes(cursor.rest()),
+                Some(expected) => Err(DecodeError::wrong_type(expected, message.name())),
+                None => visitor.visit_newtype_struct(self),
+            },
             _ => visitor.visit_newtype_struct(self),
         }
     }

@@ -162,10 +162,22 @@ impl<'a> Reader<'a> {
 
     /// Fast path for a string without escapes and leading whitespace.
     fn plain_string(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        let text = std::str::from_utf8(self.plain_string_bytes()?).ok();
+        if text.is_none() {
+            self.at = start;
+        }
+        text
+    }
+
+    /// Reads a string without escapes and leading whitespace, which may be invalid UTF-8; `None` if the next value is
+    /// anything else.
+    #[inline]
+    pub(crate) fn plain_string_bytes(&mut self) -> Option<&'a [u8]> {
         if *self.bytes.get(self.at)? != b'"' {
             return None;
         }
-        let text = std::str::from_utf8(text::plain(self.bytes, self.at + 1)?).ok()?;
+        let text = text::plain(self.bytes, self.at + 1)?;
         self.at += text.len() + 2;
         Some(text)
     }

@@ -63,6 +63,11 @@ impl<'a> Cursor<'a> {
         self.end - self.rest.len()
     }
 
+    /// Returns the bytes that have not been read.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
@@ -195,6 +200,46 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(bytes).map_err(|error| {
             Malformed::new(self.offset() - bytes.len() + error.valid_up_to(), Problem::InvalidUtf8)
         })
+    }
+
+    /// Returns the last payload of a field that consists of bytes.
+    pub(crate) fn bytes_in(mut self, field: u32) -> Result<Option<&'a [u8]>, Malformed> {
+        let mut bytes = None;
+        while let Some(tag) = self.tag()? {
+            if tag.field == field {
+                self.expect(tag, Wire::Bytes)?;
+                bytes = Some(self.bytes()?);
+            } else {
+                self.skip(tag.wire)?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Returns the last payload of a field that is a string.
+    pub(crate) fn text_in(mut self, field: u32) -> Result<Option<&'a str>, Malformed> {
+        let mut text = None;
+        while let Some(tag) = self.tag()? {
+            if tag.field == field {
+                self.expect(tag, Wire::Bytes)?;
+                text = Some(self.text()?);
+            } else {
+                self.skip(tag.wire)?;
+            }
+        }
+        Ok(text)
+    }
+
+    /// Counts the payloads of a repeated field, whose first tag was just read. Stops at malformed input.
+    pub(crate) fn count_run(&self, tag: Tag) -> usize {
+        let (mut ahead, mut count) = (self.clone(), 0);
+        while ahead.skip(tag.wire).is_ok() {
+            count += 1;
+            if !ahead.tag_if(tag) {
+                break;
+            }
+        }
+        count
     }
 
     pub(crate) fn fixed64(&mut self) -> Result<u64, Malformed> {

@@ -73,6 +73,13 @@ impl Schema {
         self.kinds.iter().map(|(kind, id)| (*kind, self.get(*id)))
     }
 
+    /// Returns the message with this name, such as `core.v1.Pod`.
+    pub fn named(&self, name: &str) -> Option<&Message> {
+        // Messages are sorted by name.
+        let position = self.messages.binary_search_by(|message| message.name.cmp(name)).ok()?;
+        Some(&self.messages[position])
+    }
+
     /// Returns all messages.
     pub fn messages(&self) -> &[Message] {
         &self.messages
@@ -87,6 +94,8 @@ pub struct Message {
     fields: Box<[Field]>,
     /// The fields in JSON, sorted by name: those of this message and of inlined ones.
     visible: Box<[Visible]>,
+    /// The same in the order of their slots, which is about the order in which Go writes them.
+    by_slot: Box<[Visible]>,
     /// Slots of the visible fields that Go writes to JSON even if they are zero.
     always: u64,
 }
@@ -153,6 +162,22 @@ impl Message {
         };
         *hint = position + 1;
         Some(&self.visible[position])
+    }
+
+    /// Returns the fields in JSON, including those of inlined messages, in the order of their slots.
+    pub(crate) fn visible_fields(&self) -> &[Visible] {
+        &self.by_slot
+    }
+
+    /// Returns the field with this JSON name, including inlined messages. The search begins at the slot `hint`, which is
+    /// then set to the next one.
+    pub(crate) fn visible_after(&self, hint: &mut usize, name: &[u8]) -> Option<&Visible> {
+        let is_it = |field: &Visible| field.name.as_bytes() == name;
+        let (before, behind) = self.by_slot.split_at((*hint).min(self.by_slot.len()));
+        let field =
+            behind.iter().find(|field| is_it(field)).or_else(|| before.iter().find(|field| is_it(field)))?;
+        *hint = usize::from(field.slot) + 1;
+        Some(field)
     }
 
     /// Returns the visible field in a slot.

@@ -143,7 +143,13 @@ fn link(
                 _ => 1,
             };
         }
-        messages.push(Message { name, fields: fields.into(), visible: Box::default(), always: 0 });
+        messages.push(Message {
+            name,
+            fields: fields.into(),
+            visible: Box::default(),
+            by_slot: Box::default(),
+            always: 0,
+        });
     }
     for id in 0..messages.len() {
         let mut visible = Vec::new();
@@ -169,7 +175,9 @@ fn link(
         };
         let always = visible.iter().filter(|field| shown(field)).fold(0, |set, field| set | 1 << field.slot);
         messages[id].always = always;
-        messages[id].visible = visible.into();
+        messages[id].visible = visible.clone().into();
+        visible.sort_by_key(|field| field.slot);
+        messages[id].by_slot = visible.into();
     }
     Ok(Schema { messages, kinds })
 }

@@ -6,6 +6,10 @@
 mod to_json;
 mod to_protobuf;
 
+pub(crate) use crate::json::write_text;
+pub(crate) use to_json::{write_base64, write_double, write_entry};
+pub(crate) use to_protobuf::decode_base64;
+
 use watchkeeper_core::{Encoded, Encoding};
 
 use crate::{DecodeError, Kind};

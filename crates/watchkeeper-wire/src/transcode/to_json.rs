@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::Types;
@@ -64,11 +66,28 @@ fn splice_sorted(body: &[u8], entries: [(&str, &str); 2], out: &mut Vec<u8>) -> 
     Ok(false)
 }
 
-fn write_entry((name, value): (&str, &str), out: &mut Vec<u8>) {
+pub(crate) fn write_entry((name, value): (&str, &str), out: &mut Vec<u8>) {
     write_text(name, out);
     out.push(b':');
     write_text(value, out);
     out.push(b',');
+}
+
+/// Writes a number as Go does: no decimal point without a fraction, an exponent only far from 1. JSON has no other
+/// numbers than finite ones: they become null.
+pub(crate) fn write_double(number: f64, out: &mut Vec<u8>) {
+    let text = match number.abs() {
+        _ if !number.is_finite() => "null".to_owned(),
+        0.0 | 1e-6..1e21 => number.to_string(),
+        1e21.. => format!("{number:e}").replace('e', "e+"),
+        _ => format!("{number:e}"),
+    };
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Writes bytes as base64.
+pub(crate) fn write_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    write_text(&STANDARD.encode(bytes), out);
 }
 
 /// Writes a value.
@@ -109,13 +128,7 @@ impl<'de> Visitor<'de> for Writer<'_> {
         if !number.is_finite() {
             return Err(E::custom(format_args!("{number} cannot be written as JSON")));
         }
-        // As Go: no decimal point without a fraction, an exponent only far from 1.
-        let text = match number.abs() {
-            0.0 | 1e-6..1e21 => number.to_string(),
-            1e21.. => format!("{number:e}").replace('e', "e+"),
-            _ => format!("{number:e}"),
-        };
-        self.out.extend_from_slice(text.as_bytes());
+        write_double(number, self.out);
         Ok(())
     }
 

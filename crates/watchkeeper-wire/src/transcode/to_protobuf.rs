@@ -37,6 +37,12 @@ pub(super) fn write(body: &[u8], kind: &Kind) -> Result<Vec<u8>, DecodeError> {
     Ok(encoder.out)
 }
 
+/// Decodes base64. As Go, ignores line breaks.
+pub(crate) fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    let plain: String = text.chars().filter(|character| !matches!(character, '\r' | '\n')).collect();
+    BASE64.decode(plain).ok()
+}
+
 struct Encoder<'a> {
     reader: Reader<'a>,
     out: Vec<u8>,
@@ -179,10 +185,7 @@ impl Encoder<'_> {
             Form::Bytes => {
                 let at = self.reader.offset();
                 let text = self.reader.string()?;
-                // As Go, ignores line breaks in base64.
-                let plain: String =
-                    text.chars().filter(|character| !matches!(character, '\r' | '\n')).collect();
-                let bytes = BASE64.decode(plain).map_err(|_| bad_value(at, "base64", &text))?;
+                let bytes = decode_base64(&text).ok_or_else(|| bad_value(at, "base64", &text))?;
                 put_bytes(&mut self.out, number, &bytes);
             }
             _ => {
