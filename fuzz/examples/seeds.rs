@@ -43,6 +43,11 @@ fn main() -> Outcome<()> {
         write("transcode_protobuf", name, &[&choice, &object.message])?;
         write("decode", name, &[&choice, &object.message])?;
     }
+    for name in ["Pod", "CustomResourceDefinition"] {
+        let object = find(name)?;
+        write("typed", &format!("{name}.json"), &[&object.json])?;
+        write("typed", &format!("{name}.protobuf"), &[&object.message])?;
+    }
     let pod = find("Pod")?;
     write("json_object", "pod", &[&pod.json])?;
     write("json_object", "pod-with-paths", &[b"metadata.labels;spec.containers.env;kind\n", &pod.json])?;

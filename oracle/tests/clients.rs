@@ -163,7 +163,7 @@ async fn an_approval_has_the_same_result_with_every_access_method() {
                 note.note("create", &requests.create(&object(request.clone()), &write).await.unwrap());
                 let mut read = requests.get_approval("a").await.unwrap();
                 note.note("get", &read);
-                read.status.get_or_insert_default().conditions = Some(object(approved()));
+                read.status.conditions = object(approved());
                 note.note_outcome("update", &requests.update_approval(&read, &write).await);
                 note.note_outcome(
                     "patch",

@@ -2,6 +2,9 @@
 //!
 //! JSON must be equal as a value, protobuf byte for byte.
 
+#[path = "codec/typed.rs"]
+mod typed;
+
 use std::fmt::Write as _;
 
 use serde_json::Value;

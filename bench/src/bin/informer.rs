@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
-use k8s_openapi::api::core::v1::Pod;
-use watchkeeper_bench::client::Spent;
+use serde::de::DeserializeOwned;
+use watchkeeper_bench::client::{Spent, Types};
 use watchkeeper_bench::informer::{Events, Memory, Report, Selected, Sync};
 use watchkeeper_bench::server::Outcome;
 use watchkeeper_cache::delta::Delta;
@@ -27,6 +27,7 @@ use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::rest::Content;
 use watchkeeper_client::{Client, Config, DiscoveryClient, RestClient};
 use watchkeeper_core::{Collection, LabelSelector, ListWatchFactory as _};
+use watchkeeper_kinds::{api, k8s_openapi};
 
 /// Idle time before the memory is read.
 const IDLE: Duration = Duration::from_secs(2);
@@ -50,6 +51,9 @@ struct Arguments {
     /// The form in which objects are kept
     #[arg(long, value_enum, default_value = "encoded")]
     keep: Kept,
+    /// The type of decoded pods
+    #[arg(long, value_enum, default_value = "ours")]
+    types: Types,
     /// Label selector for lists from the cache, measured last
     #[arg(long, value_name = "SELECTOR")]
     select: Option<LabelSelector>,
@@ -67,7 +71,12 @@ enum Kept {
 async fn main() -> ExitCode {
     // Spawned, as it would be in a larger program: `main` does not run on a worker thread of the runtime, and each
     // wake-up of it would cost a thread switch.
-    match tokio::spawn(measure(Arguments::parse())).await.map_err(Into::into).flatten() {
+    let arguments = Arguments::parse();
+    let measured = match arguments.types {
+        Types::Ours => tokio::spawn(measure::<api::core::v1::Pod>(arguments)),
+        Types::K8sOpenapi => tokio::spawn(measure::<k8s_openapi::api::core::v1::Pod>(arguments)),
+    };
+    match measured.await.map_err(Into::into).flatten() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("informer: {error}");
@@ -76,7 +85,9 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn measure(arguments: Arguments) -> Outcome<()> {
+async fn measure<P: DeserializeOwned + Send + std::marker::Sync + 'static>(
+    arguments: Arguments,
+) -> Outcome<()> {
     let sources = Sources::File(arguments.kubeconfig.clone());
     let client = Client::new(&Config::load(&sources, &Overrides::default())?)?;
     let objects = informer(&client, &arguments.resource).await?;
@@ -85,7 +96,7 @@ async fn measure(arguments: Arguments) -> Outcome<()> {
     let spent = Spent::now()?;
     objects.start();
     objects.wait_until_ready().await;
-    let reader = objects.reader::<Pod>(match arguments.keep {
+    let reader = objects.reader::<P>(match arguments.keep {
         Kept::Encoded => Keep::Encoded,
         Kept::Decoded => Keep::Decoded,
     });
@@ -160,7 +171,10 @@ async fn count_updates(events: &mut RawEvents, mut left: u64) -> Outcome<()> {
 }
 
 /// Lists by label repeatedly, and returns the median time.
-fn select(reader: &Reader<Pod>, labels: &LabelSelector) -> Selected {
+fn select<P: DeserializeOwned + Send + std::marker::Sync + 'static>(
+    reader: &Reader<P>,
+    labels: &LabelSelector,
+) -> Selected {
     let mut times = Vec::with_capacity(LISTS);
     let mut objects = 0;
     for _ in 0..LISTS {

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Parser as _;
-use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::task::coop::consume_budget;
@@ -23,6 +22,7 @@ use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_controller::{Action, Controller};
 use watchkeeper_core::{Collection, ListWatchFactory as _, ObjectKey};
+use watchkeeper_kinds::api::core::v1::ConfigMap;
 use watchkeeper_workqueue::WorkQueue;
 
 #[tokio::main]
@@ -122,7 +122,7 @@ async fn follow(arguments: Arguments) -> Outcome<Report> {
     objects.wait_until_ready().await;
     let (sender, mut ages) = mpsc::unbounded_channel();
     let reconcile = |map: Arc<ConfigMap>, sender: Arc<mpsc::UnboundedSender<Duration>>| async move {
-        if let Some(sent) = sent(map.data.as_ref()) {
+        if let Some(sent) = sent(map.data.get("sent").map(|at| at.as_str())) {
             let _ = sender.send(age(sent)); // fails once the job is done
         }
         Ok(Action::await_change())

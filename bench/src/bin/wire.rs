@@ -31,8 +31,10 @@ use serde_json::value::RawValue;
 use watchkeeper_bench::measure::{Operation, print_table};
 use watchkeeper_bench::pods::Pods;
 use watchkeeper_core::{Encoded, Encoding, ObjectMetaBuilder};
+use watchkeeper_kinds::api;
 use watchkeeper_wire::protobuf::{self, Cut};
 use watchkeeper_wire::transcode::{self, Types};
+use watchkeeper_wire::typed::{to_json, to_protobuf};
 use watchkeeper_wire::{
     Annotations, Kind, Limits, ListSplitter, Paths, ReadOptions, WatchFrames, decode, json,
 };
@@ -102,6 +104,8 @@ struct Protobuf {
     kept: Vec<Encoded>,
     /// The same in JSON.
     kept_json: Vec<Encoded>,
+    /// The first of them, decoded: as many as [`each`] processes.
+    decoded: Vec<Decoded>,
 }
 
 impl Protobuf {
@@ -130,10 +134,24 @@ impl Protobuf {
             Encoded::json(json)
         };
         let kept_json = kept.iter().map(to_json).collect();
+        let decoded = kept[..used(kept.len())].iter().map(|body| Decoded::new(body, kind)).collect();
         let list = Bytes::from(protobuf::wrap("v1", "PodList", &list));
         let mut items = Vec::with_capacity(items.len());
         split(Encoding::Protobuf, &list, list.len(), |item| items.push(list.slice_ref(item)));
-        Self { list, items, watch: watch.into(), kept, kept_json }
+        Self { list, items, watch: watch.into(), kept, kept_json, decoded }
+    }
+}
+
+/// A pod in both types.
+struct Decoded {
+    k8s_openapi: Box<Pod>,
+    ours: Box<api::core::v1::Pod>,
+}
+
+impl Decoded {
+    fn new(body: &Encoded, kind: &Kind) -> Self {
+        let k8s_openapi = Box::new(decode(body, kind).expect("valid pod"));
+        Self { k8s_openapi, ours: Box::new(decode(body, kind).expect("valid pod")) }
     }
 }
 
@@ -163,8 +181,18 @@ impl Workload {
 }
 
 /// Calls `work` as many times as there are pods, block by block, each block several times.
-fn each<T>(pods: &[T], mut work: impl FnMut(&T) -> usize) -> usize {
-    let blocks = pods.chunks(BLOCK).take((pods.len() / PASSES).div_ceil(BLOCK));
+fn each<T>(pods: &[T], work: impl FnMut(&T) -> usize) -> usize {
+    each_of(&pods[..used(pods.len())], work)
+}
+
+/// Returns the number of different pods that [`each`] processes.
+fn used(pods: usize) -> usize {
+    pods.min((pods / PASSES).div_ceil(BLOCK) * BLOCK)
+}
+
+/// Processes block by block, each block several times.
+fn each_of<T>(pods: &[T], mut work: impl FnMut(&T) -> usize) -> usize {
+    let blocks = pods.chunks(BLOCK);
     blocks.map(|block| (0..PASSES).map(|_| block.iter().map(&mut work).sum::<usize>()).sum::<usize>()).sum()
 }
 
@@ -295,7 +323,7 @@ fn protobuf_operations(workload: &Workload) -> Vec<Operation<'_>> {
 
 /// Decoding and transcoding the bodies that a cache keeps.
 fn decode_operations(workload: &Workload) -> Vec<Operation<'_>> {
-    let Protobuf { kept, kept_json, .. } = &workload.protobuf;
+    let Protobuf { kept, kept_json, decoded, .. } = &workload.protobuf;
     let kind = &workload.kind;
     let bytes = |bodies: &[Encoded]| bodies.iter().map(|body| body.body.len()).sum();
     let (size, json_size) = (bytes(kept), bytes(kept_json));
@@ -313,6 +341,25 @@ fn decode_operations(workload: &Workload) -> Vec<Operation<'_>> {
         })
         .against("decode: serde_json to a Pod")
         .at_most(1.0),
+        Operation::new("decode: protobuf to our Pod", size, || {
+            each(kept, |body| our_labels(&decode(body, kind).expect("valid pod")))
+        })
+        .against("decode: protobuf to a Pod"),
+        Operation::new("decode: JSON to our Pod", json_size, || {
+            each(kept_json, |body| our_labels(&decode(body, kind).expect("valid pod")))
+        })
+        .against("decode: JSON to a Pod"),
+        Operation::new("encode: Pod to JSON with serde_json", json_size, || {
+            each_of(decoded, |pod| serde_json::to_vec(&pod.k8s_openapi).expect("valid pod").len())
+        }),
+        Operation::new("encode: our Pod to JSON", json_size, || {
+            each_of(decoded, |pod| to_json(&*pod.ours).len())
+        })
+        .against("encode: Pod to JSON with serde_json"),
+        Operation::new("encode: our Pod to protobuf", size, || {
+            each_of(decoded, |pod| to_protobuf(&*pod.ours).len())
+        })
+        .against("encode: Pod to JSON with serde_json"),
         Operation::new("decode: JSON to a view of three fields", json_size, || {
             each(kept_json, |body| decode::<PodView>(body, kind).expect("valid pod").length())
         })
@@ -340,6 +387,10 @@ fn decode_operations(workload: &Workload) -> Vec<Operation<'_>> {
 
 fn labels(pod: &Pod) -> usize {
     pod.metadata.labels.as_ref().map_or(0, BTreeMap::len)
+}
+
+fn our_labels(pod: &api::core::v1::Pod) -> usize {
+    pod.metadata.labels.len()
 }
 
 /// Three fields of a pod: node, service account and phase.

@@ -17,4 +17,4 @@ pub use comparison::Comparison;
 pub use cost::{Cost, Spent};
 pub use fixture::{NAMESPACE, populate};
 pub use report::{Latency, Report};
-pub use subject::{Arguments, Job, Subject, run};
+pub use subject::{Arguments, Fetched, Job, Subject, Types, run};

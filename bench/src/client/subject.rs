@@ -9,23 +9,60 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use clap::{Parser, ValueEnum};
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use tokio::task::JoinSet;
+use watchkeeper_kinds::{api, k8s_openapi};
 
 use super::cost::{Cost, Spent};
 use super::{Latency, Report, fixture};
 use crate::server::{ListForm, Outcome};
 
+/// An object of a list or get.
+pub trait Fetched: Send + 'static {
+    /// Returns the name if the parts that every object of the fixture has are there.
+    fn name_if_complete(&self) -> Option<&str>;
+}
+
+impl Fetched for api::core::v1::Pod {
+    fn name_if_complete(&self) -> Option<&str> {
+        let is_complete = !self.metadata.uid.is_empty() && !self.spec.containers.is_empty();
+        is_complete.then_some(&*self.metadata.name)
+    }
+}
+
+impl Fetched for api::core::v1::ConfigMap {
+    fn name_if_complete(&self) -> Option<&str> {
+        (!self.data.is_empty()).then_some(&*self.metadata.name)
+    }
+}
+
+impl Fetched for k8s_openapi::api::core::v1::Pod {
+    fn name_if_complete(&self) -> Option<&str> {
+        let is_complete = self.metadata.uid.is_some() && self.spec.is_some();
+        self.metadata.name.as_deref().filter(|_| is_complete)
+    }
+}
+
+impl Fetched for k8s_openapi::api::core::v1::ConfigMap {
+    fn name_if_complete(&self) -> Option<&str> {
+        self.metadata.name.as_deref().filter(|_| self.data.is_some())
+    }
+}
+
 /// A client, used the way its users would.
 pub trait Subject: Send + Sync + 'static {
+    /// The client's type of pods.
+    type Pod: Fetched;
+    /// The client's type of config maps.
+    type ConfigMap: Fetched;
+
     /// Lists all pods and returns the undecoded body in one buffer.
     fn list_raw(&self, form: ListForm) -> impl Future<Output = Outcome<Bytes>> + Send;
 
     /// Lists all pods with one request and decodes them, in the default encoding of the client.
-    fn list_typed(&self) -> impl Future<Output = Outcome<Vec<Pod>>> + Send;
+    fn list_typed(&self) -> impl Future<Output = Outcome<Vec<Self::Pod>>> + Send;
 
     /// Gets a config map from [`NAMESPACE`](super::NAMESPACE).
-    fn get(&self, name: &str) -> impl Future<Output = Outcome<ConfigMap>> + Send;
+    fn get(&self, name: &str) -> impl Future<Output = Outcome<Self::ConfigMap>> + Send;
 }
 
 /// Runs one job with a client and prints its cost
@@ -45,6 +82,19 @@ pub struct Arguments {
     /// Number of concurrent requests
     #[arg(long, default_value_t = 32)]
     pub concurrency: usize,
+    /// Types to decode to; only Watchkeeper's client has a choice
+    #[arg(long, value_enum, default_value = "ours")]
+    pub types: Types,
+}
+
+/// The Rust types of objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Types {
+    /// The types of watchkeeper-kinds
+    Ours,
+    /// The types of k8s-openapi
+    #[value(name = "k8s-openapi")]
+    K8sOpenapi,
 }
 
 /// The job to measure.
@@ -108,8 +158,8 @@ async fn measure<S: Subject>(name: String, subject: &Arc<S>, arguments: &Argumen
         Job::ListTyped => {
             let pods = subject.list_typed().await?;
             let spent = start.since()?;
-            if pods.iter().any(|pod| pod.metadata.uid.is_none() || pod.spec.is_none()) {
-                return Err("incomplete pod: no UID or no spec".into());
+            if pods.iter().any(|pod| pod.name_if_complete().is_none()) {
+                return Err("incomplete pod: no name, UID or spec".into());
             }
             (pods.len(), None, spent)
         }
@@ -144,7 +194,7 @@ async fn get_many<S: Subject>(
                 let start = Instant::now();
                 let found = subject.get(&name).await?;
                 times.push(start.elapsed());
-                if found.metadata.name.as_deref() != Some(&name) || found.data.is_none() {
+                if found.name_if_complete() != Some(&name) {
                     return Err(format!("incomplete config map {name}").into());
                 }
             }

@@ -46,9 +46,10 @@ impl Writes {
     }
 }
 
-/// Returns the time at which a config map was sent, in nanoseconds since the epoch; `None` if it is not one of the writes.
-pub fn sent(data: Option<&std::collections::BTreeMap<String, String>>) -> Option<u128> {
-    data?.get("sent")?.parse().ok()
+/// Returns the time at which a config map was sent, in nanoseconds since the epoch, by its key `sent`; `None` if it is not
+/// one of the writes.
+pub fn sent(value: Option<&str>) -> Option<u128> {
+    value?.parse().ok()
 }
 
 /// Returns the time that has passed since `sent`.

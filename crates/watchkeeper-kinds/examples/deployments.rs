@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use watchkeeper_cache::Notification;
 use watchkeeper_cache::handler::SubscriptionOptions;
 use watchkeeper_core::ErrorChain;
-use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
-use watchkeeper_kinds::{Client, TypedFactory};
+use watchkeeper_kinds::api::apps::v1::Deployment;
+use watchkeeper_kinds::{Client, Object as _, TypedFactory};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -47,13 +47,10 @@ async fn run() -> Result<(), Box<dyn Error>> {
 
 /// Returns the number of ready and desired replicas.
 fn ready(deployment: &Deployment) -> (i32, i32) {
-    let ready = deployment.status.as_ref().and_then(|status| status.ready_replicas);
-    let wanted = deployment.spec.replicas;
-    (ready.unwrap_or(0), wanted.unwrap_or(1))
+    (deployment.status.ready_replicas, deployment.spec.replicas.unwrap_or(1))
 }
 
 fn shown(deployment: &Deployment) -> String {
-    let (metadata, (ready, wanted)) = (&deployment.metadata, ready(deployment));
-    let part = |part: &Option<String>| part.clone().unwrap_or_default();
-    format!("{}/{} {ready}/{wanted}", part(&metadata.namespace), part(&metadata.name))
+    let (ready, wanted) = ready(deployment);
+    format!("{}/{} {ready}/{wanted}", deployment.namespace(), deployment.name())
 }

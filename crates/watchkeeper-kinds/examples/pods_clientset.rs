@@ -25,9 +25,8 @@ async fn main() -> ExitCode {
 async fn print_pods() -> Result<(), Box<dyn Error>> {
     let client = ClientSet::infer()?;
     for pod in client.core_v1().pods("kube-system").list(&ListOptions::default()).await?.items {
-        let node = pod.spec.and_then(|spec| spec.node_name);
-        let name = pod.metadata.name.unwrap_or_default();
-        println!("{name}\t{}", node.as_deref().unwrap_or("<none>"));
+        let node = &pod.spec.node_name;
+        println!("{}\t{}", pod.metadata.name, if node.is_empty() { "<none>" } else { node });
     }
     Ok(())
 }

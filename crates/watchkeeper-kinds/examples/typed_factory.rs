@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use watchkeeper_core::ErrorChain;
-use watchkeeper_kinds::k8s_openapi::api::core::v1::Pod;
-use watchkeeper_kinds::{Client, TypedFactory};
+use watchkeeper_kinds::api::core::v1::Pod;
+use watchkeeper_kinds::{Client, Object as _, TypedFactory};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -26,7 +26,7 @@ async fn main() -> ExitCode {
 async fn run() -> Result<(), Box<dyn Error>> {
     let factory = TypedFactory::new(&Client::infer()?);
     let pods = factory.core_v1().pods();
-    pods.add_index("node", |pod: &Pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect())?;
+    pods.add_index("node", |pod: &Pod| vec![pod.spec.node_name.to_string()])?;
     let lister = pods.lister();
     let nodes = factory.core_v1().nodes().lister();
     let services = factory.core_v1().services().lister();
@@ -37,10 +37,9 @@ async fn run() -> Result<(), Box<dyn Error>> {
 
     let all = Default::default();
     for node in nodes.list(&all).items()? {
-        let name = node.metadata.name.as_deref().unwrap_or_default();
-        println!("{name}:");
-        for pod in lister.by_index("node", name)?.items()? {
-            println!("  {}", pod.metadata.name.as_deref().unwrap_or_default());
+        println!("{}:", node.name());
+        for pod in lister.by_index("node", node.name())?.items()? {
+            println!("  {}", pod.name());
         }
     }
     println!(

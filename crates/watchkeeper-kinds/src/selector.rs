@@ -1,7 +1,8 @@
-//! Label selectors of `k8s_openapi` types.
+//! Label selectors in the spec of objects.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as StructuredLabelSelector;
 use watchkeeper_core::{LabelSelector, MatchExpression, RequirementError, StructuredSelector};
+
+use crate::api::meta::v1::LabelSelector as StructuredLabelSelector;
 
 /// Conversion of the label selector in an object's spec, as client-go's `LabelSelectorAsSelector`.
 ///
@@ -10,12 +11,9 @@ use watchkeeper_core::{LabelSelector, MatchExpression, RequirementError, Structu
 ///
 /// ```
 /// use watchkeeper_kinds::AsSelector as _;
-/// use watchkeeper_kinds::k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+/// use watchkeeper_kinds::api::meta::v1::LabelSelector;
 ///
-/// let spec = LabelSelector {
-///     match_labels: Some([("app".to_owned(), "web".to_owned())].into()),
-///     ..Default::default()
-/// };
+/// let spec = LabelSelector::default().with_match_labels([("app", "web")]);
 /// assert_eq!(spec.as_selector()?.to_string(), "app=web");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -29,15 +27,30 @@ pub trait AsSelector {
 
 impl AsSelector for StructuredLabelSelector {
     fn as_selector(&self) -> Result<LabelSelector, RequirementError> {
+        let expressions = self.match_expressions.iter().map(|expression| MatchExpression {
+            key: expression.key.to_string(),
+            operator: expression.operator.to_string(),
+            values: expression.values.iter().map(ToString::to_string).collect(),
+        });
+        let labels = self.match_labels.iter();
+        LabelSelector::try_from(&StructuredSelector {
+            match_labels: labels.map(|(key, value)| (key.to_string(), value.to_string())).collect(),
+            match_expressions: expressions.collect(),
+        })
+    }
+}
+
+#[cfg(feature = "k8s-openapi")]
+impl AsSelector for k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector {
+    fn as_selector(&self) -> Result<LabelSelector, RequirementError> {
         let expressions = self.match_expressions.iter().flatten().map(|expression| MatchExpression {
             key: expression.key.clone(),
             operator: expression.operator.clone(),
             values: expression.values.clone().unwrap_or_default(),
         });
-        let structured = StructuredSelector {
+        LabelSelector::try_from(&StructuredSelector {
             match_labels: self.match_labels.clone().unwrap_or_default(),
             match_expressions: expressions.collect(),
-        };
-        LabelSelector::try_from(&structured)
+        })
     }
 }

@@ -11,7 +11,8 @@
 //! | [`workqueue`] | | a rate-limited work queue: no key is processed twice at once; delays, backoff, priorities |
 //! | [`controller`] | | reconcile loops over informers and the work queue; manager, leader election, finalizers, events |
 //! | [`metrics`] | | counters, gauges and histograms in the Prometheus text format |
-//! | `kinds` | `kinds` | every built-in kind as a Rust type: `Api<K>` and the `ClientSet`; takes long to compile |
+//! | `kinds` | `kinds` | every built-in kind as a Rust type: `Api<K>` and the `ClientSet` |
+//! | `kinds` | `k8s-openapi` | accepts types of k8s-openapi and kube-rs's `#[derive(CustomResource)]` too; takes long to compile |
 //! | `kinds` | `kube-5` | adds `kube_client`: a kube 5 client over our transport |
 //! | `apiserver` | `apiserver` | an API server, in memory or in a directory, in process or over the network |
 //! | `cluster` | `cluster` | built-in controllers, a scheduler and simulated nodes for that server |
@@ -80,7 +81,7 @@ pub mod prelude {
     pub use watchkeeper_core::{Collection, FieldSelector, LabelSelector, ObjectKey, ResourceVersion};
     pub use watchkeeper_core::{WatchEvent, WatchRequest};
     #[cfg(feature = "kinds")]
-    pub use watchkeeper_kinds::kube_core::ResourceExt as _;
+    pub use watchkeeper_kinds::Object as _;
     #[cfg(feature = "kinds")]
     pub use watchkeeper_kinds::{Api, ClientSet, TypedFactory};
 }

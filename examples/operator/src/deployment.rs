@@ -2,8 +2,8 @@
 
 use kube_core::{Resource as _, ResourceExt as _};
 use serde_json::json;
+use watchkeeper_kinds::api::apps::v1::Deployment;
 use watchkeeper_kinds::apply::apps::v1::DeploymentApply;
-use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 
 use crate::Website;
 
@@ -39,17 +39,16 @@ pub fn deployment(website: &Website) -> Result<DeploymentApply, serde_json::Erro
 
 /// Returns the number of ready replicas, and whether the rollout is complete.
 pub(crate) fn readiness(deployment: &Deployment, wanted: i32) -> (i32, bool) {
-    let Some(status) = &deployment.status else { return (0, false) };
-    let ready = status.ready_replicas.unwrap_or_default();
+    let status = &deployment.status;
     let is_observed = status.observed_generation == deployment.metadata.generation;
     let counts = [status.replicas, status.updated_replicas, status.ready_replicas];
-    (ready, is_observed && counts.iter().all(|count| count.unwrap_or_default() == wanted))
+    (status.ready_replicas, is_observed && counts.iter().all(|count| *count == wanted))
 }
 
 /// Returns reason and message of the event for a write to a deployment.
 pub fn difference(before: Option<&Deployment>, now: &Deployment) -> (&'static str, String) {
     let replicas = |it: &Deployment| it.spec.replicas.unwrap_or_default();
-    let (name, wanted) = (now.name_any(), replicas(now));
+    let (name, wanted) = (&now.metadata.name, replicas(now));
     match before.map(replicas) {
         None => ("Created", format!("created deployment {name} with {wanted} replicas")),
         Some(had) if had != wanted => {
@@ -62,6 +61,6 @@ pub fn difference(before: Option<&Deployment>, now: &Deployment) -> (&'static st
 /// Returns whether a deployment is controlled by a website of this name, perhaps an earlier one.
 pub fn is_of(deployment: &Deployment, website: &Website) -> bool {
     let name = website.name_any();
-    let mut owners = deployment.owner_references().iter();
-    owners.any(|it| it.controller == Some(true) && it.kind == Website::kind(&()) && it.name == name)
+    let mut owners = deployment.metadata.owner_references.iter();
+    owners.any(|it| it.controller == Some(true) && it.kind == *Website::kind(&()) && it.name == name)
 }

@@ -6,9 +6,9 @@ use kube_core::CustomResourceExt as _;
 use watchkeeper_cache::reader::GetError;
 use watchkeeper_cache::wait::until;
 use watchkeeper_core::BoxError;
+use watchkeeper_kinds::api::apiextensions::v1::CustomResourceDefinition;
+use watchkeeper_kinds::api::core::v1::Namespace;
 use watchkeeper_kinds::apply::core::v1::NamespaceApply;
-use watchkeeper_kinds::k8s_openapi::api::core::v1::Namespace;
-use watchkeeper_kinds::k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use watchkeeper_kinds::{Api, Client, TypedFactory};
 
 use crate::Website;
@@ -24,8 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Returns an error if the server rejects them, or takes longer than 30 seconds.
 pub async fn install(client: &Client) -> Result<(), BoxError> {
     Api::<Namespace>::cluster(client).apply(&NamespaceApply::new(REGISTRY), &ours()).await?;
-    let definitions = Api::<CustomResourceDefinition>::cluster(client);
-    definitions.apply_object(&Website::crd(), &ours()).await?;
+    Api::<CustomResourceDefinition>::cluster(client).apply_object(&Website::crd(), &ours()).await?;
 
     let name = Website::crd_name();
     let factory = TypedFactory::new(client);
@@ -42,6 +41,5 @@ pub async fn install(client: &Client) -> Result<(), BoxError> {
 }
 
 fn is_established(definition: &CustomResourceDefinition) -> bool {
-    let conditions = definition.status.as_ref().and_then(|status| status.conditions.as_ref());
-    conditions.is_some_and(|all| all.iter().any(|it| it.type_ == "Established" && it.status == "True"))
+    definition.status.conditions.iter().any(|it| it.type_ == "Established" && it.status == "True")
 }

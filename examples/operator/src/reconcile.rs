@@ -15,8 +15,8 @@ use watchkeeper_cache::Reader;
 use watchkeeper_controller::events::{Event, EventRecorder, Reference};
 use watchkeeper_controller::{Action, Controller, Error, Finalizer, Finalizing, Request};
 use watchkeeper_core::ObjectKey;
-use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
-use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
+use watchkeeper_kinds::api::apps::v1::Deployment;
+use watchkeeper_kinds::api::core::v1::ConfigMap;
 use watchkeeper_kinds::{Api, Client, TypedFactory};
 
 use crate::deployment::{deployment, difference, is_of};

@@ -4,8 +4,8 @@
 //! removes its finalizer from a website.
 
 use watchkeeper_core::{LabelSelector, Object, ObjectKey};
+use watchkeeper_kinds::api::core::v1::ConfigMap;
 use watchkeeper_kinds::apply::core::v1::ConfigMapApply;
-use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
 use watchkeeper_kinds::{TypedFactory, TypedInformer};
 
 use crate::{MANAGER, Website};

@@ -1,6 +1,6 @@
 //! Status of a website.
 
-use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
+use watchkeeper_kinds::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::jiff::Timestamp;
 
 use crate::deployment::readiness;

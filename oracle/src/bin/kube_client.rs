@@ -16,6 +16,9 @@ struct KubeClient {
 }
 
 impl Subject for KubeClient {
+    type Pod = Pod;
+    type ConfigMap = ConfigMap;
+
     async fn list_raw(&self, form: ListForm) -> Outcome<Bytes> {
         let request = http::Request::get("/api/v1/pods").header(http::header::ACCEPT, form.accept());
         let response = self.client.send(request.body(kube::client::Body::empty())?).await?;

@@ -132,7 +132,8 @@ async fn follow(arguments: Arguments) -> Outcome<Report> {
     let controller = Controller::new(Api::<ConfigMap>::all(client), watcher::Config::default())
         .with_config(controller::Config::default().concurrency(1));
     let reconcile = |found: Arc<ConfigMap>, sender: Arc<mpsc::UnboundedSender<_>>| async move {
-        let _ = sender.send(sent(found.data.as_ref()).map(age)); // fails once the measurement is over
+        let at = found.data.as_ref().and_then(|data| data.get("sent")).map(String::as_str);
+        let _ = sender.send(sent(at).map(age)); // fails once the measurement is over
         Ok::<_, Infallible>(Action::await_change())
     };
     let never = |_: Arc<ConfigMap>, error: &Infallible, _: Arc<_>| match *error {};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use serde_json::Value;
 use watchkeeper_cache::reflector::Progress;
 use watchkeeper_cache::{Keep, Snapshot};
 use watchkeeper_core::{Collection, LabelSelector, Object, ObjectKey};
+use watchkeeper_kinds::api::core::v1::{ConfigMap, Pod};
 use watchkeeper_oracle::Cluster;
 use watchkeeper_wire::{Kind, decode, read_field};
 

@@ -220,7 +220,7 @@ impl<S: Sink> Reflector<S> {
             error => match error.status() {
                 Some(status) => tracing::warn!(reflector, error = %status, "watch failed; listing again"),
                 None => {
-                    tracing::warn!(reflector, error = %ErrorChain(error), "watch failed; listing again")
+                    tracing::warn!(reflector, error = %ErrorChain(error), "watch failed; listing again");
                 }
             },
         }

@@ -228,7 +228,7 @@ fn settle(item: Item<Task>, outcome: Result<TaskOutcome, CollectError>) {
             let chain = ErrorChain(&error);
             match &error {
                 CollectError::Unmapped(_) => {
-                    tracing::debug!(?task, error = %chain, "no REST mapping yet; retrying")
+                    tracing::debug!(?task, error = %chain, "no REST mapping yet; retrying");
                 }
                 _ => tracing::warn!(?task, error = %chain, "failed to collect garbage; retrying"),
             }

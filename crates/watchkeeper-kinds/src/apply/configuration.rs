@@ -12,7 +12,7 @@ use super::extract::{self, ExtractError};
 /// ```
 /// use watchkeeper_kinds::apply::meta::v1::ObjectMetaApply;
 /// use watchkeeper_kinds::apply::{ApiVersionOf, ApplyConfiguration, KindOf};
-/// # use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap as Widget;
+/// # use watchkeeper_kinds::api::core::v1::ConfigMap as Widget;
 ///
 /// #[derive(Default, serde::Serialize)]
 /// #[serde(rename_all = "camelCase")]
@@ -62,25 +62,22 @@ pub trait ApplyConfiguration: Serialize {
 /// by subresources are namespaced.
 macro_rules! kind {
     (namespaced, $apply:ident, $kind:ty) => {
-        crate::apply::kind!($apply, $kind, NamespaceResourceScope, name, namespace);
+        crate::apply::kind!($apply, $kind; name, namespace);
     };
     (subresource, $apply:ident, $kind:ty) => {
-        crate::apply::kind!($apply, $kind, SubResourceScope, name, namespace);
+        crate::apply::kind!($apply, $kind; name, namespace);
     };
     (cluster, $apply:ident, $kind:ty) => {
-        crate::apply::kind!($apply, $kind, ClusterResourceScope, name);
+        crate::apply::kind!($apply, $kind; name);
     };
-    ($apply:ident, $kind:ty, $scope:ident, $($part:ident),+) => {
+    ($apply:ident, $kind:ty; $($part:ident),+) => {
         impl crate::apply::ApplyConfiguration for $apply {
             type Kind = $kind;
         }
 
         impl $apply {
             /// Creates an empty configuration for an object.
-            pub fn new($($part: &str),+) -> Self
-            where
-                $kind: k8s_openapi::Resource<Scope = k8s_openapi::$scope>,
-            {
+            pub fn new($($part: &str),+) -> Self {
                 let metadata = crate::apply::meta::v1::ObjectMetaApply {
                     $($part: Some($part.to_owned()),)+
                     ..Default::default()

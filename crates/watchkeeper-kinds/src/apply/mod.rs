@@ -3,12 +3,12 @@
 //! Input: the fields that a manager wants to own.
 //! Output: the argument of [`Api::apply`](crate::Api::apply) and [`Api::apply_status`](crate::Api::apply_status).
 //!
-//! Applying an object makes the manager the owner of every field in it. The types of [`k8s_openapi`] cannot omit
-//! some fields, such as `containers: []`. In the types of this module every field is an option, and `None` is not
-//! sent. They are generated from the schema tables, and named as in [`k8s_openapi`] with the suffix `Apply`.
+//! Applying an object makes the manager the owner of every field in it. The types of [`api`](crate::api) cannot omit
+//! some fields, such as `containers`. In the types of this module every field is an option, and `None` is not
+//! sent. They are generated from the schema tables, and named as in [`api`](crate::api) with the suffix `Apply`.
 //!
 //! - `apply.A1`: an apply type always has the kind and version that it is for.
-//! - `apply.A2`: fields have the same names as in [`k8s_openapi`], in Rust and in JSON.
+//! - `apply.A2`: fields have the same names as in [`api`](crate::api), in Rust and in JSON.
 //!
 //! ```no_run
 //! # async fn example(client: watchkeeper_client::Client) -> Result<(), Box<dyn std::error::Error>> {
@@ -16,7 +16,7 @@
 //! use watchkeeper_kinds::Api;
 //! use watchkeeper_kinds::apply::ApplyConfiguration;
 //! use watchkeeper_kinds::apply::apps::v1::{DeploymentApply, DeploymentSpecApply};
-//! use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
+//! use watchkeeper_kinds::api::apps::v1::Deployment;
 //!
 //! let scaled = DeploymentApply {
 //!     spec: Some(DeploymentSpecApply { replicas: Some(3), ..Default::default() }),
@@ -36,7 +36,7 @@
 //!
 //! ```compile_fail,E0271
 //! # async fn example(
-//! #     pods: watchkeeper_kinds::Api<k8s_openapi::api::core::v1::Pod>,
+//! #     pods: watchkeeper_kinds::Api<watchkeeper_kinds::api::core::v1::Pod>,
 //! #     options: watchkeeper_client::resource::ApplyOptions,
 //! # ) {
 //! use watchkeeper_kinds::apply::core::v1::NodeApply;

@@ -4,26 +4,28 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use kube_core::Resource;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::Resource;
+use crate::resource::api_version;
+
 macro_rules! fixed_field {
-    ($(#[$doc:meta])* $name:ident, $method:ident) => {
+    ($(#[$doc:meta])* $name:ident, $value:expr) => {
         $(#[$doc])*
         pub struct $name<K>(PhantomData<fn() -> K>);
 
-        impl<K: Resource<DynamicType = ()>> Serialize for $name<K> {
+        impl<K: Resource> Serialize for $name<K> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&K::$method(&()))
+                serializer.serialize_str(&$value)
             }
         }
 
         /// Rejects any other value.
-        impl<'de, K: Resource<DynamicType = ()>> Deserialize<'de> for $name<K> {
+        impl<'de, K: Resource> Deserialize<'de> for $name<K> {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let found = Cow::<'de, str>::deserialize(deserializer)?;
-                let expected = K::$method(&());
+                let expected = $value;
                 if found == expected { Ok(Self::default()) } else { Err(D::Error::custom(format_args!("found {found:?}, expected {expected:?}"))) }
             }
         }
@@ -50,9 +52,9 @@ macro_rules! fixed_field {
 
         impl<K> Eq for $name<K> {}
 
-        impl<K: Resource<DynamicType = ()>> fmt::Debug for $name<K> {
+        impl<K: Resource> fmt::Debug for $name<K> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&K::$method(&()), f)
+                fmt::Debug::fmt(&$value, f)
             }
         }
     };
@@ -60,10 +62,10 @@ macro_rules! fixed_field {
 
 fixed_field! {
     /// The `apiVersion` of a kind.
-    ApiVersionOf, api_version
+    ApiVersionOf, api_version::<K>()
 }
 
 fixed_field! {
     /// The `kind` of a kind.
-    KindOf, kind
+    KindOf, K::kind()
 }

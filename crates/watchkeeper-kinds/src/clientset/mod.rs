@@ -22,7 +22,7 @@ pub use generated::*;
 ///
 /// let client = ClientSet::infer()?; // or ClientSet::from(&client)
 /// for pod in client.core_v1().pods("kube-system").list(&Default::default()).await?.items {
-///     println!("{}", pod.metadata.name.unwrap_or_default());
+///     println!("{}", pod.metadata.name);
 /// }
 /// let everywhere = client.apps_v1().deployments("").list(&Default::default()).await?;
 /// let node = client.core_v1().nodes().get("node-1").await?;

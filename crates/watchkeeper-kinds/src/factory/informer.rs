@@ -3,15 +3,14 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use k8s_openapi::NamespaceResourceScope;
-use kube_core::Resource;
-use kube_core::metadata::PartialObjectMeta;
 use serde::de::DeserializeOwned;
 use watchkeeper_cache::handler::{Handler, Subscription, SubscriptionOptions};
 use watchkeeper_cache::reader::Notifications;
 use watchkeeper_cache::store::{IndexExists, by_view};
 use watchkeeper_cache::{Informer, InformerFactory, Keep, Notification, Reader};
 use watchkeeper_core::{Collection, FieldSelector, LabelSelector};
+
+use crate::{Namespaced, PartialObjectMetadata, Resource};
 
 /// The informer of a collection, with objects of type `K`. Clones are cheap.
 ///
@@ -35,7 +34,7 @@ impl<K> TypedInformer<K> {
     /// Limits the collection to a namespace; an empty one stands for all namespaces. This is a separate informer.
     pub fn namespace(self, namespace: &str) -> Self
     where
-        K: Resource<Scope = NamespaceResourceScope>,
+        K: Resource<Scope = Namespaced>,
     {
         self.namespaces([namespace])
     }
@@ -43,7 +42,7 @@ impl<K> TypedInformer<K> {
     /// Limits the collection to some namespaces. This is a separate informer.
     pub fn namespaces(mut self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self
     where
-        K: Resource<Scope = NamespaceResourceScope>,
+        K: Resource<Scope = Namespaced>,
     {
         self.collection = self.collection.namespaces(namespaces);
         self
@@ -62,7 +61,7 @@ impl<K> TypedInformer<K> {
     }
 
     /// Requests only the objects' metadata from the server. This is a separate informer.
-    pub fn metadata_only(self) -> TypedInformer<PartialObjectMeta<K>> {
+    pub fn metadata_only(self) -> TypedInformer<PartialObjectMetadata<K>> {
         TypedInformer::new(self.factory, self.collection.metadata_only()).keep(self.keep)
     }
 

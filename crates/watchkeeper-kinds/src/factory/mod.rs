@@ -12,14 +12,13 @@ mod unknown;
 
 use std::ops::Deref;
 
-use kube_core::Resource;
 use watchkeeper_cache::InformerFactory;
 use watchkeeper_client::Client;
 use watchkeeper_client::discovery::Mapping;
 use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_core::{Collection, GroupVersionResource};
 
-use crate::CollectionExt as _;
+use crate::{CollectionExt as _, Resource};
 
 pub use generated::*;
 pub use informer::TypedInformer;
@@ -32,13 +31,10 @@ pub use unknown::UnknownResource;
 /// # async fn example(client: watchkeeper_kinds::Client) -> Result<(), Box<dyn std::error::Error>> {
 /// use std::time::Duration;
 /// use watchkeeper_kinds::TypedFactory;
-/// use watchkeeper_kinds::k8s_openapi::api::core::v1::Pod;
 ///
 /// let factory = TypedFactory::new(&client);
 /// let pods = factory.core_v1().pods();
-/// pods.add_index("node", |pod: &Pod| {
-///     pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect()
-/// })?;
+/// pods.add_index("node", |pod| vec![pod.spec.node_name.to_string()])?;
 /// let (lister, shops) = (pods.lister(), factory.apps_v1().deployments().namespace("shop").lister());
 /// factory.start();
 /// factory.wait_until_ready(Duration::from_secs(30)).await?;
@@ -75,12 +71,9 @@ impl TypedFactory {
         InformerFactory::new(client.clone()).into()
     }
 
-    /// Returns the informer of a type of [`k8s_openapi`], or of your own type with `#[derive(CustomResource)]` or a
-    /// manual implementation of [`Resource`].
-    pub fn of<K>(&self) -> TypedInformer<K>
-    where
-        K: Resource<DynamicType = (), Scope: 'static>,
-    {
+    /// Returns the informer of a type of [`api`](crate::api) or of k8s-openapi, or of your own type with kube-rs's
+    /// `#[derive(CustomResource)]` or a manual implementation of [`Resource`].
+    pub fn of<K: Resource>(&self) -> TypedInformer<K> {
         self.collection(Collection::of::<K>())
     }
 

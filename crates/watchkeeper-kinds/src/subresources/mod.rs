@@ -4,14 +4,14 @@
 mod pod;
 mod scale;
 
-use k8s_openapi::api::authentication::v1::TokenRequest;
-use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
-use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use serde::Serialize;
 use watchkeeper_client::resource::WriteOptions;
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
 use crate::Api;
+use crate::api::authentication::v1::TokenRequest;
+use crate::api::certificates::v1::CertificateSigningRequest;
+use crate::api::core::v1::{Namespace, ServiceAccount};
 
 pub use scale::Scaled;
 

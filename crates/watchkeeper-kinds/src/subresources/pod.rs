@@ -1,7 +1,5 @@
 //! Subresources of pods.
 
-use k8s_openapi::api::core::v1::{Binding, Pod};
-use k8s_openapi::api::policy::v1::Eviction;
 use serde::Serialize;
 use watchkeeper_client::resource::WriteOptions;
 use watchkeeper_client::rest::{Content, PatchKind, RequestError};
@@ -9,6 +7,9 @@ use watchkeeper_client::streams::PodStreams;
 use watchkeeper_core::Status;
 
 use crate::Api;
+use crate::api::core::v1::{Binding, Pod};
+use crate::api::meta::v1::ObjectMeta;
+use crate::api::policy::v1::Eviction;
 
 impl Api<Pod> {
     /// Returns a client for logs, exec, attach and port forwarding.
@@ -37,7 +38,7 @@ impl Api<Pod> {
         options: &WriteOptions,
     ) -> Result<Status, RequestError> {
         let mut eviction = eviction.clone();
-        eviction.metadata.name.get_or_insert_with(|| name.to_owned());
+        name_default(&mut eviction.metadata, name);
         self.create_subresource(name, "eviction", &eviction, options).await
     }
 
@@ -52,7 +53,7 @@ impl Api<Pod> {
         options: &WriteOptions,
     ) -> Result<Status, RequestError> {
         let mut binding = binding.clone();
-        binding.metadata.name.get_or_insert_with(|| name.to_owned());
+        name_default(&mut binding.metadata, name);
         self.create_subresource(name, "binding", &binding, options).await
     }
 
@@ -118,5 +119,12 @@ impl Api<Pod> {
         options: &WriteOptions,
     ) -> Result<Pod, RequestError> {
         self.patch_subresource(name, "resize", kind, patch, options).await
+    }
+}
+
+/// Sets the name of an object that has none.
+fn name_default(metadata: &mut ObjectMeta, name: &str) {
+    if metadata.name.is_empty() {
+        metadata.name = name.into();
     }
 }

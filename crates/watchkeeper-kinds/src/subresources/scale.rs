@@ -1,11 +1,11 @@
 //! The `scale` subresource.
 
-use k8s_openapi::api::autoscaling::v1::Scale;
 use serde::Serialize;
 use watchkeeper_client::resource::{ApplyOptions, WriteOptions};
 use watchkeeper_client::rest::{PatchKind, RequestError};
 
 use crate::Api;
+use crate::api::autoscaling::v1::Scale;
 use crate::apply::autoscaling::v1::ScaleApply;
 
 /// A kind with a `scale` subresource.

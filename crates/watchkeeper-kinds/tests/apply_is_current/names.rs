@@ -2,11 +2,14 @@
 
 /// Returns the Rust name of a field: `externalIPs` is `external_ips`, and `type` is `type_`.
 pub(crate) fn field(json: &str) -> String {
-    // Two adjacent abbreviations, which cannot be split by case.
-    if json == "openAPIV3Schema" {
-        return "open_api_v3_schema".to_owned();
+    match json {
+        // Two adjacent abbreviations, which cannot be split by case.
+        "openAPIV3Schema" => return "open_api_v3_schema".to_owned(),
+        "$ref" => return "ref_path".to_owned(),
+        "$schema" => return "schema".to_owned(),
+        _ => {}
     }
-    let letters: Vec<char> = json.chars().collect();
+    let letters: Vec<char> = json.replace('-', "_").chars().collect();
     let mut name = String::new();
     for (position, &letter) in letters.iter().enumerate() {
         if letter.is_uppercase() && position > 0 {
@@ -42,16 +45,10 @@ pub(crate) fn camel_case(name: &str) -> String {
     json
 }
 
-/// Returns the path of a message in k8s-openapi: `k8s_openapi::api::core::v1::Pod` for `core.v1.Pod`.
-pub(crate) fn k8s_openapi(message: &str) -> String {
+/// Returns the path of a message's type: `crate::api::core::v1::Pod` for `core.v1.Pod`.
+pub(crate) fn path(message: &str) -> String {
     let [group, version, name] = parts(message);
-    let group = match group {
-        "apiextensions" => "apiextensions_apiserver::pkg::apis::apiextensions",
-        "apiregistration" => "kube_aggregator::pkg::apis::apiregistration",
-        "meta" => "apimachinery::pkg::apis::meta",
-        _ => return format!("k8s_openapi::api::{group}::{version}::{name}"),
-    };
-    format!("k8s_openapi::{group}::{version}::{name}")
+    format!("crate::api::{group}::{version}::{name}")
 }
 
 /// Splits the name of a message into group, version and name.
@@ -74,6 +71,7 @@ fn names_are_those_of_k8s_openapi() {
         ("targetWWNs", "target_wwns"),
         ("openAPIV3Schema", "open_api_v3_schema"),
         ("type", "type_"),
+        ("$ref", "ref_path"),
     ] {
         assert_eq!(field(json), rust);
     }

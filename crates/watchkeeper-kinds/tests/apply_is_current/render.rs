@@ -92,7 +92,7 @@ impl<'a> Module<'a> {
 
         let [group, version] = name;
         let mut text = format!("//! Apply configurations of `{group}/{version}`. {HEADER}\n");
-        text.push_str("#![allow(missing_docs, reason = \"documented in k8s-openapi\")]\n\n");
+        text.push_str("#![allow(missing_docs, reason = \"documented at the types\")]\n\n");
         let (std, others): (Vec<_>, Vec<_>) = module.uses.iter().partition(|path| path.starts_with("std::"));
         let (ours, others): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|path| path.starts_with("crate::"));
@@ -110,17 +110,17 @@ impl<'a> Module<'a> {
 
     fn write(&mut self, message: &'static Message, scope: Option<&str>) {
         let [_, _, name] = names::parts(message.name());
-        let of = names::k8s_openapi(message.name());
+        let of = names::path(message.name());
         let mut text = format!("/// Apply configuration of [`{name}`]({of}).\n");
         text.push_str("#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]\n");
         text.push_str("#[serde(rename_all = \"camelCase\")]\n");
         writeln!(text, "pub struct {name}Apply {{").unwrap();
         if scope.is_some() {
             let module = of.strip_suffix(&format!("::{name}")).unwrap();
-            self.uses.insert(format!("{module} as k8s"));
+            self.uses.insert(format!("{module} as api"));
             for (field, marker) in [("api_version", "ApiVersionOf"), ("kind", "KindOf")] {
                 self.uses.insert(format!("crate::apply::{marker}"));
-                write!(text, "    #[serde(default)]\n    pub {field}: {marker}<k8s::{name}>,\n").unwrap();
+                write!(text, "    #[serde(default)]\n    pub {field}: {marker}<api::{name}>,\n").unwrap();
             }
         }
         for field in fields(message) {
@@ -140,7 +140,7 @@ impl<'a> Module<'a> {
         text.truncate(text.trim_end_matches("{\n").len() + usize::from(text.ends_with("{\n")));
         text.push_str("}\n\n");
         if let Some(scope) = scope {
-            write!(text, "crate::apply::kind!({scope}, {name}Apply, k8s::{name});\n\n").unwrap();
+            write!(text, "crate::apply::kind!({scope}, {name}Apply, api::{name});\n\n").unwrap();
         }
         self.types.push_str(&text);
     }
@@ -167,12 +167,12 @@ impl<'a> Module<'a> {
             Form::String => return "String".to_owned(),
             Form::Strings => return "Vec<String>".to_owned(),
             Form::Message(inner) => return self.message(schema::builtin().get(inner)),
-            Form::Bytes => "k8s_openapi::ByteString",
-            Form::Time => "k8s_openapi::apimachinery::pkg::apis::meta::v1::Time",
-            Form::MicroTime => "k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime",
-            Form::Quantity => "k8s_openapi::apimachinery::pkg::api::resource::Quantity",
-            Form::IntOrString => "k8s_openapi::apimachinery::pkg::util::intstr::IntOrString",
-            Form::RawExtension => "k8s_openapi::apimachinery::pkg::runtime::RawExtension",
+            Form::Bytes => "crate::ByteString",
+            Form::Time => "crate::Time",
+            Form::MicroTime => "crate::MicroTime",
+            Form::Quantity => "crate::Quantity",
+            Form::IntOrString => "crate::IntOrString",
+            Form::RawExtension => "crate::RawJson",
             form => panic!("unsupported form {form:?} of {}", field.name()),
         };
         self.uses.insert(path.to_owned());
@@ -182,7 +182,7 @@ impl<'a> Module<'a> {
     fn message(&mut self, message: &Message) -> String {
         let [group, version, name] = names::parts(message.name());
         if message.name() == AS_IS {
-            self.uses.insert(names::k8s_openapi(AS_IS));
+            self.uses.insert(names::path(AS_IS));
             return name.to_owned();
         }
         if self.name == [group, version] {

@@ -6,7 +6,7 @@ use watchkeeper_wire::schema::{self, Field, Form, Message, Shape};
 
 const RESOURCES: &str = include_str!("../../../watchkeeper-apiserver/tables/resources.txt");
 
-/// All fields of a schema are optional, so the type of k8s-openapi can be applied.
+/// All fields of a schema are optional, so the type of `api` can be applied.
 pub(crate) const AS_IS: &str = "apiextensions.v1.JSONSchemaProps";
 
 /// Fields that a server rejects or no longer supports.

@@ -124,6 +124,16 @@ fn normalize(value: &mut Value) {
             fields.retain(|name, value| !is_nothing(value) && !VARYING.contains(&name.as_str()));
             for (name, value) in fields {
                 match (name.as_str(), &mut *value) {
+                    // Types have no types of inner objects, as protobuf.
+                    ("volumeClaimTemplates", Value::Array(claims)) => {
+                        for claim in claims {
+                            claim
+                                .as_object_mut()
+                                .unwrap()
+                                .retain(|name, _| name != "apiVersion" && name != "kind");
+                            normalize(claim);
+                        }
+                    }
                     ("nodePort" | "healthCheckNodePort", Value::Number(_)) => *value = "<port>".into(),
                     // Rules are unordered.
                     ("resourceRules" | "nonResourceRules", Value::Array(rules)) => {

@@ -28,7 +28,7 @@ pub(crate) async fn play(access: Access, target: &Target) {
         ..DeploymentApply::new(&name, &target.namespace)
     };
     let updated = deployments.apply_status(&observed, &by("controller")).await.unwrap();
-    assert_eq!(updated.status.as_ref().unwrap().replicas, Some(2));
+    assert_eq!(updated.status.replicas, 2);
     assert_eq!(DeploymentApply::extract(&updated, "controller", "status").unwrap(), observed);
     assert_eq!(DeploymentApply::extract(&updated, "owner", "").unwrap(), applied);
 
@@ -40,7 +40,7 @@ pub(crate) async fn play(access: Access, target: &Target) {
     assert!(refused.is_conflict() && refused.to_string().contains("before-first-apply"), "{refused}");
     let forced = ApplyOptions { force: true, ..by("scaler") };
     let scaled = deployments.apply_scale(&scale, &forced).await.unwrap();
-    assert_eq!(scaled.spec.unwrap().replicas, Some(3));
+    assert_eq!(scaled.spec.replicas, 3);
     let scaled = deployments.get(&name).await.unwrap();
     assert_eq!(scaled.spec.replicas, Some(3));
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use watchkeeper_client::resource::{ListOptions, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_core::{ListPart, ListRequest, ListWatch as _, ObjectKey};
-use watchkeeper_kinds::k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use watchkeeper_kinds::api::certificates::v1::CertificateSigningRequest;
 
 use crate::access::{Access, Transcript, object};
 use crate::verbs::{deployment, write};
@@ -96,8 +96,7 @@ async fn the_source_of_a_kind_lists_its_collection() {
 async fn approval_uses_the_subresource_path() {
     let world = World::start().await;
     let requests = world.target.client.certificates_v1().certificate_signing_requests();
-    let mut request = CertificateSigningRequest::default();
-    request.metadata.name = Some("a".to_owned());
+    let request = CertificateSigningRequest::new("a");
     let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval";
     let patch = json!({"status": {"conditions": []}});
     for error in [

@@ -5,9 +5,9 @@ use watchkeeper_client::dynamic::DynamicObject;
 use watchkeeper_client::resource::{ResourceClient, WriteOptions};
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_core::Status;
-use watchkeeper_kinds::k8s_openapi::api::authentication::v1::TokenRequest;
-use watchkeeper_kinds::k8s_openapi::api::core::v1::Binding;
-use watchkeeper_kinds::k8s_openapi::api::policy::v1::Eviction;
+use watchkeeper_kinds::api::authentication::v1::TokenRequest;
+use watchkeeper_kinds::api::core::v1::Binding;
+use watchkeeper_kinds::api::policy::v1::Eviction;
 use watchkeeper_kinds::{Api, Scaled};
 
 use crate::access::{Access, Target, Transcript, object};
@@ -100,20 +100,19 @@ async fn typed(access: Access, target: &Target) -> Transcript {
     let mut changed = pods.get_ephemeral_containers("a").await.unwrap();
     note.note("get ephemeral", &changed);
     let container = &ephemeral("d1")["spec"]["ephemeralContainers"];
-    changed.spec.as_mut().unwrap().ephemeral_containers = Some(object(container.clone()));
+    changed.spec.ephemeral_containers = object(container.clone());
     note.note_outcome("update ephemeral", &pods.update_ephemeral_containers(&changed, &write()).await);
     let patched = pods.patch_ephemeral_containers("a", STRATEGIC, &ephemeral("d2"), &write()).await;
     note.note_outcome("patch ephemeral", &patched);
 
     let mut changed = pods.get_resize("a").await.unwrap();
     note.note("get resize", &changed);
-    let resources = changed.spec.as_mut().unwrap().containers[0].resources.as_mut().unwrap();
-    resources.requests = Some(object(json!({"cpu": "200m"})));
+    changed.spec.containers[0].resources.requests = object(json!({"cpu": "200m"}));
     note.note_outcome("update resize", &pods.update_resize(&changed, &write()).await);
     note.note_outcome("patch resize", &pods.patch_resize("a", STRATEGIC, &larger("300m"), &write()).await);
 
     let mut bound: Binding = object(binding());
-    bound.metadata.name = None; // defaults to the pod's
+    bound.metadata.name.clear(); // defaults to the pod's
     note.note_outcome("bind", &pods.bind("a", &bound, &write()).await);
     note.note_outcome("bind again", &pods.bind("a", &bound, &write()).await);
     note.note("bound", &pods.get("a").await.unwrap());
@@ -129,13 +128,13 @@ async fn typed(access: Access, target: &Target) -> Transcript {
     let accounts = access.typed(core.service_accounts(namespace));
     accounts.create(&object(json!({"metadata": {"name": "a"}})), &write()).await.unwrap();
     let token = accounts.create_token("a", &object::<TokenRequest>(token_request()), &write()).await;
-    assert!(token.as_ref().is_ok_and(|it| it.status.as_ref().is_some_and(|it| it.token.is_some())));
+    assert!(token.as_ref().is_ok_and(|it| !it.status.token.is_empty()));
     note.note_outcome("token", &token);
 
     let namespaces = access.typed(core.namespaces());
     let named = json!({"metadata": {"name": format!("{namespace}-too")}});
     let mut namespace = namespaces.create(&object(named), &write()).await.unwrap();
-    namespace.spec.as_mut().unwrap().finalizers = Some(vec!["example.com/mine".to_owned()]);
+    namespace.spec.finalizers = vec!["example.com/mine".into()];
     note.note_outcome("finalize", &namespaces.finalize(&namespace, &write()).await);
     transcript
 }
@@ -147,9 +146,9 @@ where
     objects.create(&object(workload), &write()).await.unwrap();
     let mut scale = objects.get_scale("a").await.unwrap();
     transcript.note("get scale", &scale);
-    scale.spec.as_mut().unwrap().replicas = Some(3);
+    scale.spec.replicas = 3;
     transcript.note_outcome("update scale", &objects.update_scale(&scale, &write()).await);
-    scale.spec.as_mut().unwrap().replicas = Some(4);
+    scale.spec.replicas = 4;
     transcript.note_outcome("update stale scale", &objects.update_scale(&scale, &write()).await.map(drop));
     let patched = objects.patch_scale("a", MERGE, &json!({"spec": {"replicas": 5}}), &write()).await;
     transcript.note_outcome("patch scale", &patched);

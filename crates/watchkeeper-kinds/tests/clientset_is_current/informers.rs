@@ -52,7 +52,7 @@ fn group(versions: &BTreeMap<String, Vec<Resource>>) -> String {
         _ => format!("{{{}}}", words.join(", ")),
     };
     let mut file = format!(
-        "//! The informers of the {name}.\n{GENERATED}\nuse k8s_openapi::{}::{imported};\n\nuse \
+        "//! The informers of the {name}.\n{GENERATED}\nuse crate::api::{}::{imported};\nuse \
          crate::{{TypedFactory, TypedInformer}};\n\nimpl TypedFactory {{\n",
         first.module()
     );

@@ -1,50 +1,24 @@
 //! Checks that the committed ClientSet and typed factory match the resource tables.
 #![allow(clippy::unwrap_used, reason = "a failure to set up is a test failure")]
 
+#[path = "../generated/mod.rs"]
+mod generated;
 mod informers;
 mod render;
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 #[test]
 fn the_committed_clientset_is_current() {
-    assert_current("src/clientset/generated", &render::files());
+    generated::assert_current("src/clientset/generated", "clientset_is_current", &render::files());
 }
 
 #[test]
 fn the_committed_factory_is_current() {
-    assert_current("src/factory/generated", &informers::files());
-}
-
-/// Checks that the committed files are current and that there are no others.
-fn assert_current(folder: &str, files: &BTreeMap<String, String>) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let committed: BTreeSet<String> = fs::read_dir(root.join(folder))
-        .into_iter()
-        .flatten()
-        .map(|entry| format!("{folder}/{}", entry.unwrap().file_name().display()))
-        .collect();
-    let surplus = committed.iter().filter(|path| !files.contains_key(*path));
-    if std::env::var_os("WATCHKEEPER_WRITE").is_some() {
-        fs::create_dir_all(root.join(folder)).unwrap();
-        surplus.for_each(|path| fs::remove_file(root.join(path)).unwrap());
-        for (path, text) in files {
-            fs::write(root.join(path), text).unwrap();
-        }
-        return;
-    }
-    let stale = files
-        .iter()
-        .filter(|(path, text)| fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str()));
-    let wrong: Vec<&str> = stale.map(|(path, _)| path.as_str()).chain(surplus.map(String::as_str)).collect();
-    assert!(
-        wrong.is_empty(),
-        "{wrong:?} do not match the tables; to regenerate: \
-         WATCHKEEPER_WRITE=1 cargo test -p watchkeeper-kinds --test clientset_is_current"
-    );
+    generated::assert_current("src/factory/generated", "clientset_is_current", &informers::files());
 }
 
 /// Kinds with lists but without a method in their group version.
@@ -52,7 +26,7 @@ const WITHOUT_METHOD: &[(&str, &str)] = &[
     // Discovery documents, not resources.
     ("v1", "APIGroup"),
     ("v1", "APIResource"),
-    // Not served by default in Kubernetes 1.37, so k8s-openapi has no types.
+    // Not served by Kubernetes 1.37: only the types are left.
     ("admissionregistration.k8s.io/v1alpha1", "ValidatingAdmissionPolicy"),
     ("admissionregistration.k8s.io/v1alpha1", "ValidatingAdmissionPolicyBinding"),
     ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration"),

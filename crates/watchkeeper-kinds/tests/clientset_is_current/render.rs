@@ -47,8 +47,7 @@ fn group(versions: &BTreeMap<String, Vec<Resource>>) -> String {
         _ => format!("{{{}}}", words.join(", ")),
     };
     let mut file = format!(
-        "//! The resources of the {name}.\n{GENERATED}\nuse k8s_openapi::{}::{imported};\nuse \
-         watchkeeper_client::Client;\n\nuse crate::{{Api, ClientSet}};\n",
+        "//! The resources of the {name}.\n{GENERATED}\nuse watchkeeper_client::Client;\n\nuse crate::api::{}::{imported};\nuse crate::{{Api, ClientSet}};\n",
         first.module()
     );
     file.push_str("\nimpl ClientSet {\n");

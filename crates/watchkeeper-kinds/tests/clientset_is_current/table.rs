@@ -79,13 +79,11 @@ impl Resource {
         }
     }
 
-    /// Returns the module of the group in k8s-openapi.
-    pub(crate) fn module(&self) -> String {
+    /// Returns the module of the group's types.
+    pub(crate) fn module(&self) -> &str {
         match self.group.as_str() {
-            "apiextensions.k8s.io" => "apiextensions_apiserver::pkg::apis::apiextensions".to_owned(),
-            "apiregistration.k8s.io" => "kube_aggregator::pkg::apis::apiregistration".to_owned(),
-            "internal.apiserver.k8s.io" => "api::apiserverinternal".to_owned(),
-            _ => format!("api::{}", self.group_word()),
+            "internal.apiserver.k8s.io" => "apiserverinternal",
+            _ => self.group_word(),
         }
     }
 

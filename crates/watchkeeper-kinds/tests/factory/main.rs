@@ -13,8 +13,8 @@ use watchkeeper_cache::{InformerFactory, Keep, Notification};
 use watchkeeper_client::kubeconfig::{Overrides, Sources};
 use watchkeeper_client::{Client, Config};
 use watchkeeper_core::{Collection, GroupVersionResource, ListWatch, ResourceVersion};
-use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
-use watchkeeper_kinds::{ClientSet, TypedFactory};
+use watchkeeper_kinds::api::core::v1::ConfigMap;
+use watchkeeper_kinds::{ClientSet, Object as _, TypedFactory};
 use watchkeeper_testkit::script::Script;
 use watchkeeper_testkit::{Fault, TestCluster, Verb};
 
@@ -37,18 +37,12 @@ impl World {
     }
 
     async fn create(&self, namespace: &str, name: &str, owner: &str) -> ResourceVersion {
-        let mut map = ConfigMap::default();
-        map.metadata.name = Some(name.to_owned());
-        map.metadata.labels = Some(BTreeMap::from([("app".to_owned(), "web".to_owned())]));
-        map.data = Some(BTreeMap::from([("owner".to_owned(), owner.to_owned())]));
+        let mut map = ConfigMap::new(name, "").with_data([("owner", owner)]);
+        map.metadata.labels.insert("app", "web");
         let maps = ClientSet::from(&self.client).core_v1().config_maps(namespace);
         let created = maps.create(&map, &Default::default()).await.unwrap();
-        created.metadata.resource_version.unwrap().as_str().into()
+        created.metadata.resource_version.as_str().into()
     }
-}
-
-fn name(map: &ConfigMap) -> &str {
-    map.metadata.name.as_deref().unwrap_or_default()
 }
 
 /// Every method and every table row refers to the resource in the tables.
@@ -100,7 +94,7 @@ async fn one_watch_serves_all_types_and_untyped_informers() {
     world.create(&here, "a", "ann").await;
     let factory = TypedFactory::new(&world.client);
     let maps = factory.core_v1().config_maps();
-    let owner = |map: &ConfigMap| map.data.iter().filter_map(|data| data.get("owner").cloned()).collect();
+    let owner = |map: &ConfigMap| map.data.get("owner").map(ToString::to_string).into_iter().collect();
     maps.add_index("owner", owner).unwrap();
     assert_eq!(maps.add_index("owner", owner).unwrap_err().name, "owner");
     let (lister, settings) = (maps.lister(), factory.of::<Settings>());
@@ -113,7 +107,7 @@ async fn one_watch_serves_all_types_and_untyped_informers() {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let mut handler = maps.handle(SubscriptionOptions::default(), move |change| {
         if let Notification::Added { new, initial } = change {
-            let _ = sender.send((name(&new).to_owned(), initial));
+            let _ = sender.send((new.name().to_owned(), initial));
         }
     });
     let mut changes = settings.changes(SubscriptionOptions::default());
@@ -123,10 +117,10 @@ async fn one_watch_serves_all_types_and_untyped_informers() {
 
     let b = world.create(&here, "b", "bob").await;
     tokio::time::timeout(PATIENCE, maps.informer().store().wait_for(&b)).await.unwrap();
-    assert_eq!(name(&lister.namespace(&here).get("b").unwrap().unwrap()), "b");
+    assert_eq!(lister.namespace(&here).get("b").unwrap().unwrap().name(), "b");
     assert_eq!(lister.namespace(&here).get("c").unwrap(), None);
     assert_eq!(lister.list(&"app=web".parse().unwrap()).items().unwrap().len(), 2);
-    assert_eq!(name(&lister.by_index("owner", "ann").unwrap().items().unwrap()[0]), "a");
+    assert_eq!(lister.by_index("owner", "ann").unwrap().items().unwrap()[0].name(), "a");
     assert_eq!(settings.lister().namespace(&here).get("a").unwrap().unwrap().owner(), "ann");
     assert_eq!(trees.lister().namespace(&here).get("a").unwrap().unwrap().kind(), "ConfigMap");
     let mut added = Vec::new();
@@ -168,7 +162,7 @@ async fn usage_patterns_of_client_go_work() {
         let maps = factory.for_resource(&at).unwrap();
         factory.core_v1().config_maps().handle(SubscriptionOptions::default(), move |change| {
             if let Notification::Added { new, .. } = change {
-                let _ = sender.send(name(&new).to_owned());
+                let _ = sender.send(new.name().to_owned());
             }
         });
         factory.start();
@@ -212,11 +206,14 @@ async fn narrowed_informers_are_separate_and_defaults_apply_to_namespaced_resour
     factory.wait_until_ready(PATIENCE).await.unwrap();
     let everything = Default::default();
     let names: Vec<String> =
-        both.list(&everything).items().unwrap().iter().map(|map| name(map).to_owned()).collect();
+        both.list(&everything).items().unwrap().iter().map(|map| map.name().to_owned()).collect();
     assert_eq!(names.len(), 2);
     assert!(names.contains(&"a".to_owned()) && names.contains(&"b".to_owned()));
-    assert_eq!(one.list(&everything).items().unwrap().iter().map(|map| name(map)).collect::<Vec<_>>(), ["c"]);
-    assert_eq!(heads.namespace(&there).get("b").unwrap().unwrap().metadata.name.as_deref(), Some("b"));
+    assert_eq!(
+        one.list(&everything).items().unwrap().iter().map(|map| map.name()).collect::<Vec<_>>(),
+        ["c"]
+    );
+    assert_eq!(heads.namespace(&there).get("b").unwrap().unwrap().metadata.name, "b");
     assert_eq!(
         owners.list(&everything).items().unwrap().iter().map(|map| map.owner()).collect::<Vec<_>>(),
         ["ann"; 2]

@@ -1,56 +1,45 @@
 //! A custom type.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use watchkeeper_kinds::k8s_openapi::NamespaceResourceScope;
-use watchkeeper_kinds::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use watchkeeper_kinds::kube_core::Resource;
+use watchkeeper_kinds::api::meta::v1::ObjectMeta;
+use watchkeeper_kinds::{Map, Namespaced, Resource, Str};
 
 /// A partial ConfigMap.
 #[derive(Deserialize, Debug)]
 pub(crate) struct Settings {
     metadata: ObjectMeta,
     #[serde(default)]
-    data: BTreeMap<String, String>,
+    data: Map<Str>,
 }
 
 impl Settings {
     pub(crate) fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
+        &self.metadata.name
     }
 
     pub(crate) fn owner(&self) -> &str {
-        self.data.get("owner").map_or("", String::as_str)
+        self.data.get("owner").map_or("", Str::as_str)
     }
 }
 
 impl Resource for Settings {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
+    type Scope = Namespaced;
 
-    fn kind(_: &()) -> Cow<'_, str> {
-        "ConfigMap".into()
-    }
-
-    fn group(_: &()) -> Cow<'_, str> {
+    fn group() -> Cow<'static, str> {
         "".into()
     }
 
-    fn version(_: &()) -> Cow<'_, str> {
+    fn version() -> Cow<'static, str> {
         "v1".into()
     }
 
-    fn plural(_: &()) -> Cow<'_, str> {
+    fn kind() -> Cow<'static, str> {
+        "ConfigMap".into()
+    }
+
+    fn plural() -> Cow<'static, str> {
         "configmaps".into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
     }
 }

@@ -8,8 +8,8 @@ use operator_example::{Website, WebsiteSpec};
 use serde_json::json;
 use watchkeeper_client::rest::{PatchKind, RequestError};
 use watchkeeper_core::ObjectKey;
-use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
-use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
+use watchkeeper_kinds::api::apps::v1::Deployment;
+use watchkeeper_kinds::api::core::v1::ConfigMap;
 use watchkeeper_kinds::{Api, Client};
 
 /// Number of website names.

@@ -4,8 +4,8 @@ use kube_core::ResourceExt as _;
 use operator_example::Website;
 use watchkeeper_cache::handler::SubscriptionOptions;
 use watchkeeper_client::resource::DeleteOptions;
-use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
-use watchkeeper_kinds::{Api, Client, TypedFactory};
+use watchkeeper_kinds::api::apps::v1::Deployment;
+use watchkeeper_kinds::{Api, Client, Object as _, TypedFactory};
 
 /// Runs until aborted.
 pub(crate) async fn run(client: Client, factory: TypedFactory) {
@@ -19,9 +19,9 @@ pub(crate) async fn run(client: Client, factory: TypedFactory) {
             _ = deployments.next() => {}
         }
         for deployment in all.list(&Default::default()).items().unwrap() {
-            let owner = owners.namespace(&deployment.namespace().unwrap_or_default());
-            let owner = owner.get(&deployment.name_any()).unwrap().and_then(|website| website.uid());
-            if deployment.owner_references().iter().any(|it| Some(&it.uid) != owner.as_ref()) {
+            let owner = owners.namespace(deployment.namespace());
+            let owner = owner.get(deployment.name()).unwrap().and_then(|website| website.uid());
+            if deployment.metadata.owner_references.iter().any(|it| Some(&*it.uid) != owner.as_deref()) {
                 collect(&client, &deployment).await;
             }
         }
@@ -29,19 +29,19 @@ pub(crate) async fn run(client: Client, factory: TypedFactory) {
 }
 
 async fn collect(client: &Client, deployment: &Deployment) {
-    let namespace = deployment.namespace().unwrap_or_default();
-    for owner in deployment.owner_references() {
+    let (metadata, namespace) = (&deployment.metadata, deployment.namespace());
+    for owner in &metadata.owner_references {
         // The cache may be stale: only the server knows whether an owner is gone.
-        let there = Api::<Website>::namespaced(client, &namespace).get_opt(&owner.name).await.unwrap();
-        if there.and_then(|website| website.uid()).as_ref() != Some(&owner.uid) {
+        let there = Api::<Website>::namespaced(client, namespace).get_opt(&owner.name).await.unwrap();
+        if there.and_then(|website| website.uid()).as_deref() != Some(&*owner.uid) {
             let options = DeleteOptions {
-                uid: deployment.uid(),
-                resource_version: deployment.resource_version(),
+                uid: Some(metadata.uid.to_string()),
+                resource_version: Some(metadata.resource_version.to_string()),
                 ..Default::default()
             };
-            let deployments = Api::<Deployment>::namespaced(client, &namespace);
+            let deployments = Api::<Deployment>::namespaced(client, namespace);
             // On a conflict it is checked again when its change is observed.
-            let _ = deployments.delete(&deployment.name_any(), &options).await;
+            let _ = deployments.delete(deployment.name(), &options).await;
         }
     }
 }

@@ -13,7 +13,7 @@ use watchkeeper_client::Config;
 use watchkeeper_controller::Manager;
 use watchkeeper_controller::events::{EventApi, EventRecorder, ServerSink};
 use watchkeeper_controller::leader::{Elector, Lease};
-use watchkeeper_kinds::k8s_openapi::api::coordination::v1;
+use watchkeeper_kinds::api::coordination::v1;
 use watchkeeper_kinds::{Client, TypedFactory, TypedInformer};
 
 use crate::journal::{self, Journal, Journaled};
@@ -73,10 +73,9 @@ impl Fleet {
     pub(crate) async fn leader(&self, token: i32) -> Leader {
         let (informer, reader) = (self.leases.informer(), self.leases.lister());
         let leads = until(&informer, Some(TIMEOUT), |_| {
-            let spec = reader.namespace(NAMESPACE).get(MANAGER)?.and_then(|lease| lease.spec.clone());
-            let leader = spec.and_then(|spec| {
-                let name = spec.holder_identity.filter(|name| !name.is_empty())?;
-                Some(Leader { token: spec.lease_transitions?, name })
+            let leader = reader.namespace(NAMESPACE).get(MANAGER)?.and_then(|lease| {
+                let name = lease.spec.holder_identity.as_ref().filter(|name| !name.is_empty())?;
+                Some(Leader { token: lease.spec.lease_transitions?, name: name.to_string() })
             });
             Ok::<_, GetError>(leader.filter(|leader| leader.token >= token))
         });

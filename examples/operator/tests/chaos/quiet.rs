@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use kube_core::ResourceExt;
+use kube_core::ResourceExt as _;
 use operator_example::registry::{self, REGISTRY};
 use operator_example::{FINALIZER, Website, WebsiteSpec};
 use serde::Serialize;
@@ -11,9 +11,10 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 use watchkeeper_cache::handler::SubscriptionOptions;
 use watchkeeper_core::ObjectKey;
-use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
-use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
-use watchkeeper_kinds::{Api, Client, TypedFactory};
+use watchkeeper_kinds::api::apps::v1::Deployment;
+use watchkeeper_kinds::api::core::v1::ConfigMap;
+use watchkeeper_kinds::api::meta::v1::ObjectMeta;
+use watchkeeper_kinds::{Api, Client, Object as _, TypedFactory};
 
 /// Time limit.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -60,27 +61,28 @@ pub(crate) async fn comes(
 impl There {
     pub(crate) async fn read(client: &Client, namespace: &str) -> Self {
         Self {
-            websites: all(&Api::namespaced(client, namespace)).await,
-            deployments: all(&Api::namespaced(client, namespace)).await,
-            registrations: all(&Api::namespaced(client, REGISTRY)).await,
+            websites: all(&Api::namespaced(client, namespace), Website::name_any).await,
+            deployments: all(&Api::namespaced(client, namespace), |it: &Deployment| it.name().to_owned())
+                .await,
+            registrations: all(&Api::namespaced(client, REGISTRY), |it: &ConfigMap| it.name().to_owned())
+                .await,
         }
     }
 
     /// Returns the resource version of every object.
     pub(crate) fn versions(&self) -> BTreeSet<(String, String)> {
-        fn of<'a, K: ResourceExt + 'a>(
-            what: &str,
-            all: impl IntoIterator<Item = (&'a String, &'a K)>,
-        ) -> Vec<(String, String)> {
-            let version = |(name, object): (&String, &K)| {
-                (format!("{what}/{name}"), object.resource_version().unwrap_or_default())
-            };
-            all.into_iter().map(version).collect()
+        fn of<'a, K>(
+            what: &'a str,
+            all: &'a BTreeMap<String, K>,
+            version: impl Fn(&K) -> String + 'a,
+        ) -> impl Iterator<Item = (String, String)> + 'a {
+            all.iter().map(move |(name, object)| (format!("{what}/{name}"), version(object)))
         }
-        let mut versions = of("website", &self.websites);
-        versions.extend(of("deployment", &self.deployments));
-        versions.extend(of("registration", &self.registrations));
-        versions.into_iter().collect()
+        let ours = |metadata: &ObjectMeta| metadata.resource_version.to_string();
+        of("website", &self.websites, |it| it.resource_version().unwrap_or_default())
+            .chain(of("deployment", &self.deployments, move |it| ours(&it.metadata)))
+            .chain(of("registration", &self.registrations, move |it| ours(&it.metadata)))
+            .collect()
     }
 
     /// Returns the differences from the desired state.
@@ -126,16 +128,16 @@ fn differ(
     same("deletion", website.metadata.deletion_timestamp.as_ref().map(|it| format!("{it:?}")), None);
     same("finalizers", Some(website.finalizers().join(",")), text(FINALIZER));
 
-    let owner = deployment.owner_references().iter().map(|owner| owner.uid.clone()).collect::<Vec<_>>();
+    let owner = deployment.metadata.owner_references.iter().map(|owner| &*owner.uid).collect::<Vec<_>>();
     same("owner", Some(owner.join(",")), website.uid());
     let run = &deployment.spec;
-    let container = run.template.spec.as_ref().map(|pod| &pod.containers[0]).unwrap();
-    let message = container.env.iter().flatten().find(|it| it.name == "MESSAGE");
-    same("image", container.image.clone(), text(&spec.image));
-    same("message", message.and_then(|it| it.value.clone()), text(&spec.message));
+    let container = &run.template.spec.containers[0];
+    let message = container.env.iter().find(|it| it.name == "MESSAGE");
+    same("image", text(&container.image), text(&spec.image));
+    same("message", message.map(|it| it.value.to_string()), text(&spec.message));
     same("replicas", run.replicas.map(|it| it.to_string()), text(&spec.replicas.to_string()));
 
-    let registered = registration.data.as_ref().and_then(|data| data.get("message").cloned());
+    let registered = registration.data.get("message").map(|it| it.to_string());
     same("registration", registered, text(&spec.message));
 
     let status = website.status.as_ref();
@@ -145,12 +147,15 @@ fn differ(
         generation(status.map(|it| it.observed_generation)),
         generation(website.metadata.generation),
     );
-    let ready = deployment.status.as_ref().and_then(|status| status.ready_replicas).unwrap_or_default();
+    let ready = deployment.status.ready_replicas;
     same("ready", status.map(|it| it.ready_replicas.to_string()), text(&ready.to_string()));
     wrong
 }
 
-async fn all<K: ResourceExt + Serialize + DeserializeOwned>(api: &Api<K>) -> BTreeMap<String, K> {
+async fn all<K: Serialize + DeserializeOwned>(
+    api: &Api<K>,
+    name: impl Fn(&K) -> String,
+) -> BTreeMap<String, K> {
     let list = api.list(&Default::default()).await.unwrap();
-    list.items.into_iter().map(|object| (object.name_any(), object)).collect()
+    list.items.into_iter().map(|object| (name(&object), object)).collect()
 }

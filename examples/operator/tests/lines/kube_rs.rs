@@ -21,6 +21,7 @@ use operator_example::{FINALIZER, MANAGER, Website, status};
 use watchkeeper_core::ObjectKey;
 use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
 use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
+use watchkeeper_kinds::{ConversionError, api};
 
 /// State shared by all calls.
 pub(crate) struct Context {
@@ -36,6 +37,8 @@ pub(crate) enum Error {
     Json(#[from] serde_json::Error),
     #[error(transparent)]
     Finalizer(#[from] Box<finalizer::Error<Error>>),
+    #[error(transparent)]
+    Conversion(#[from] ConversionError),
     #[error("a deployment of this name exists, and is not controlled by this website")]
     Taken,
 }
@@ -86,10 +89,13 @@ impl Context {
 
         let deployments = Api::<Deployment>::namespaced(self.client.clone(), &namespace);
         let before = deployments.get_opt(&name).await?;
+        // The functions that both operators call take the types of `watchkeeper_kinds`.
+        let before = before.map(api::apps::v1::Deployment::try_from).transpose()?;
         if before.as_ref().is_some_and(|before| !is_of(before, &website)) {
             return Err(Error::Taken);
         }
         let written = deployments.patch(&name, &apply, &Patch::Apply(deployment(&website)?)).await?;
+        let written = api::apps::v1::Deployment::try_from(written)?;
         if before.as_ref().map(|before| &before.metadata.generation) != Some(&written.metadata.generation) {
             let (reason, message) = difference(before.as_ref(), &written);
             let event = Event {

@@ -9,9 +9,9 @@ use watchkeeper_cache::wait::until;
 use watchkeeper_client::rest::PatchKind;
 use watchkeeper_cluster::{Cluster, Timings};
 use watchkeeper_core::ObjectKey;
-use watchkeeper_kinds::k8s_openapi::api::apps::v1::Deployment;
-use watchkeeper_kinds::k8s_openapi::api::core::v1::ConfigMap;
-use watchkeeper_kinds::k8s_openapi::api::events::v1::Event;
+use watchkeeper_kinds::api::apps::v1::Deployment;
+use watchkeeper_kinds::api::core::v1::ConfigMap;
+use watchkeeper_kinds::api::events::v1::Event;
 use watchkeeper_kinds::{Api, TypedFactory, TypedInformer};
 
 use crate::{Operator, TIMEOUT, create_website, start};
@@ -35,13 +35,13 @@ async fn a_website_is_created_scaled_and_deleted() {
     let registered = registry::name_of(&ObjectKey::namespaced(cluster.namespace(), "hello"));
     let registrations = Api::<ConfigMap>::namespaced(&client, REGISTRY);
     let registration = registrations.get(&registered).await.unwrap();
-    assert_eq!(registration.data.unwrap()["message"], "Good morning");
+    assert_eq!(registration.data["message"], "Good morning");
 
     api.delete("hello", &Default::default()).await.unwrap();
     comes(&websites, <[_]>::is_empty).await;
     assert!(registrations.get_opt(&registered).await.unwrap().is_none()); // deleted before the finalizer was removed
     comes(&factory.of::<Deployment>(), <[_]>::is_empty).await; // by the garbage collector
-    let has = |all: &[_], reason| all.iter().any(|it: &Event| it.reason.as_deref() == Some(reason));
+    let has = |all: &[Event], reason: &str| all.iter().any(|it| it.reason == reason);
     comes(&factory.of::<Event>(), |all| has(all, "Created") && has(all, "Scaled")).await;
 
     operator.stop().await;
