@@ -127,7 +127,7 @@ impl<'de> Fields<'de> {
             let Some(field) = level.message.by_number((key >> 3) as u32).filter(|field| field.key() == key)
             else {
                 level.cursor = start;
-                level.skip_unknown()?;
+                level.cursor.skip_unknown(level.message)?;
                 continue;
             };
             let slot = level.slot + field.slot();
@@ -173,18 +173,6 @@ impl<'de> Fields<'de> {
             self.message.in_slot(slot).expect("schema.T2: every slot of the set is a visible field");
         self.pending = Pending::Missing(visible.field(schema::builtin()));
         Some(visible.name)
-    }
-}
-
-impl Level<'_> {
-    /// Skips a field that the schema does not have; fails if it has one with another wire type.
-    #[cold]
-    fn skip_unknown(&mut self) -> Result<(), Malformed> {
-        let Some(tag) = self.cursor.tag()? else { return Ok(()) };
-        match self.message.by_number(tag.field) {
-            Some(field) => self.cursor.expect(tag, field.tag().wire),
-            None => self.cursor.skip(tag.wire),
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The protobuf wire format: tags, varints and length-prefixed bytes.
 
+use crate::schema::Message;
 use crate::{Malformed, Problem};
 
 /// A cursor over the fields of a message.
@@ -272,6 +273,16 @@ impl<'a> Cursor<'a> {
             self.skip(tag.wire)?;
         }
         Ok(())
+    }
+
+    /// Skips a field that the message does not have; fails if it has one with another wire type.
+    #[cold]
+    pub(crate) fn skip_unknown(&mut self, message: &Message) -> Result<(), Malformed> {
+        let Some(tag) = self.tag()? else { return Ok(()) };
+        match message.by_number(tag.field) {
+            Some(field) => self.expect(tag, field.tag().wire),
+            None => self.skip(tag.wire),
+        }
     }
 
     /// Checks the wire type of a field against its schema.

@@ -116,7 +116,7 @@ impl<'a> Decoder<'a> {
             let key = cursor.varint()?;
             let Some(field) = schema.by_number((key >> 3) as u32).filter(|field| field.key() == key) else {
                 *cursor = start;
-                skip_unknown(cursor, schema)?;
+                cursor.skip_unknown(schema)?;
                 continue;
             };
             let slot = base + field.slot();
@@ -394,15 +394,5 @@ impl<'a> Decoder<'a> {
         };
         let time = parsed.map_err(|_| Malformed::new(at, Problem::bad_value(expected, &text)))?;
         Ok((time != Timestamp::GO_ZERO).then_some(time))
-    }
-}
-
-/// Skips a field that the schema does not have; fails if it has one with another wire type.
-#[cold]
-fn skip_unknown(cursor: &mut Cursor<'_>, schema: &schema::Message) -> Result<(), Malformed> {
-    let Some(tag) = cursor.tag()? else { return Ok(()) };
-    match schema.by_number(tag.field) {
-        Some(field) => cursor.expect(tag, field.tag().wire),
-        None => cursor.skip(tag.wire),
     }
 }
